@@ -1,7 +1,7 @@
 //! Events as bytes.
 //!
 //! The first byte of an event has its class in the upper two bits: a load, a store or a fetch that is made, or another event. For the first
-//! three, the lower six bits are the [code](Recent) of its page among the latest of the same side; 0 says that the page is told by the next number of
+//! three, the lower six bits are the [code](Recent) of its page among the latest of the same side; 0 says that the page needs the next number of
 //! the [content](Content)'s column. For other events they are the code of the event, whose fields follow.
 
 use crate::content::Content;
@@ -59,7 +59,7 @@ impl Encoder {
             Access::Write => (1, &mut self.latest.data),
             Access::Execute => (2, &mut self.latest.fetch),
         };
-        let (code, far) = latest.tell(page);
+        let (code, far) = latest.encode(page);
         self.content.events.push(class << 6 | code);
         self.content.far.extend(far);
     }
@@ -194,7 +194,7 @@ impl<'c> Decoder<'c> {
             2 => (Access::Execute, &mut latest.fetch),
             _ => return None,
         };
-        let page = latest.page(first & 63, || {
+        let page = latest.decode(first & 63, || {
             let number = *self.content.far.get(*far)?;
             *far += 1;
             Some(number)

@@ -1,7 +1,7 @@
 //! What a frame contains, in columns.
 //!
 //! Pages that are accessed at random have numbers in which one byte is as good as random, and another nearly constant. zstd finds that only
-//! where bytes of one kind lie together, so differences of pages that an event's first byte cannot tell are a column of their own, and each
+//! where bytes of one kind lie together, so differences of pages that do not fit into an event's first byte are a column of their own, and each
 //! byte of them is one.
 //!
 //! A content is packed as the number of such differences, the bytes that the largest of them needs, the lowest byte of each, the next byte of
@@ -18,7 +18,7 @@ const MOST_PLANES: usize = size_of::<u64>();
 pub struct Content {
     /// The events, but for `far`.
     pub(crate) events: Vec<u8>,
-    /// Differences of pages that an event's first byte cannot tell, in their order.
+    /// Differences of pages that do not fit into an event's first byte, in their order.
     pub(crate) far: Vec<u64>,
 }
 

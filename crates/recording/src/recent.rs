@@ -1,6 +1,6 @@
-//! The pages that were used last, and how the next one is told by them.
+//! The pages that were used last, and how the next one is encoded by them.
 //!
-//! A program goes back and forth between a few pages: its stack, a table, what it copies from and to. A page that is one of the latest is told by its
+//! A program goes back and forth between a few pages: its stack, a table, what it copies from and to. A page that is one of the latest is encoded as its
 //! place among them.
 
 use crate::varint::{unzigzag, zigzag};
@@ -11,7 +11,7 @@ const PLACES: usize = 8;
 const BIAS: i64 = 36;
 /// The codes of differences.
 const NEAR: core::ops::Range<i64> = PLACES as i64..64;
-/// The code of what is told by a number beside it.
+/// The code of a page that needs a number beside it.
 const FAR: u8 = 0;
 /// Bits of a page's number.
 pub(crate) const PAGE_BITS: u32 = 52;
@@ -25,7 +25,7 @@ pub(crate) struct Recent {
 impl Recent {
     /// The page is used next: its code, of six bits, and the number beside it if there has to be one.
     #[inline]
-    pub(crate) fn tell(&mut self, page: u64) -> (u8, Option<u64>) {
+    pub(crate) fn encode(&mut self, page: u64) -> (u8, Option<u64>) {
         let difference = page.wrapping_sub(self.pages[0]).cast_signed();
         let place = self.pages.iter().position(|&other| other == page);
         self.put(place.unwrap_or(PLACES - 1), page);
@@ -39,7 +39,7 @@ impl Recent {
 
     /// The page of a code. `far` has the number beside it.
     #[inline]
-    pub(crate) fn page(&mut self, code: u8, far: impl FnOnce() -> Option<u64>) -> Option<u64> {
+    pub(crate) fn decode(&mut self, code: u8, far: impl FnOnce() -> Option<u64>) -> Option<u64> {
         let near = i64::from(code);
         if code != FAR && !NEAR.contains(&near) {
             let page = self.pages[usize::from(code) % PLACES];
@@ -68,9 +68,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(pages: &[u64]) -> Vec<(u8, Option<u64>)> {
+    fn encoded(pages: &[u64]) -> Vec<(u8, Option<u64>)> {
         let mut recent = Recent::default();
-        pages.iter().map(|&page| recent.tell(page)).collect()
+        pages.iter().map(|&page| recent.encode(page)).collect()
     }
 
     proptest! {
@@ -80,9 +80,9 @@ mod tests {
             0..300,
         )) {
             let mut recent = Recent::default();
-            for (page, (code, far)) in pages.iter().zip(told(&pages)) {
+            for (page, (code, far)) in pages.iter().zip(encoded(&pages)) {
                 prop_assert!(code < 64);
-                prop_assert_eq!(recent.page(code, || far), Some(*page));
+                prop_assert_eq!(recent.decode(code, || far), Some(*page));
             }
         }
     }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_page_that_was_used_lately_needs_no_number() {
         let far = (1 << 40, 1 << 50);
-        let codes = told(&[far.0, far.1, far.0, far.0, far.0 + 1, far.1]);
+        let codes = encoded(&[far.0, far.1, far.0, far.0, far.0 + 1, far.1]);
         let numbers: Vec<bool> = codes.iter().map(|(_, far)| far.is_some()).collect();
         assert_eq!(numbers, [true, true, false, false, false, false]);
         assert_eq!((codes[2].0, codes[3].0, codes[4].0, codes[5].0), (1, BIAS as u8, BIAS as u8 + 1, 2));
@@ -98,6 +98,6 @@ mod tests {
 
     #[test]
     fn a_number_that_is_missing_is_no_page() {
-        assert_eq!(Recent::default().page(FAR, || None), None);
+        assert_eq!(Recent::default().decode(FAR, || None), None);
     }
 }
