@@ -1,14 +1,16 @@
 //! What the documentation shows commands to print, they print.
 //!
-//! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Its
-//! numbers are simulated, so they are the same everywhere. What depends on the host or on a guest that was fetched, or changes anything of the
-//! user's, is in other blocks. Those that are fenced as `sh run` are [scripts].
+//! A block of `docs/*.md` that is fenced as `console` holds commands behind `$ `, each followed by all that it prints to the standard output. Each
+//! runs once, in no particular order, so none needs what another leaves. Their numbers are simulated, so they are the same everywhere. What depends on
+//! the host or on a guest that was fetched, or changes anything of the user's, is in other blocks. Those that are fenced as `sh run` are [scripts].
 
 mod scripts;
 
 use crate::failure::Failure;
-use crate::process::{on_all, printed_by, root};
+use crate::parallel::on_all;
+use crate::process::{printed_by, root};
 use crate::suites::command;
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,40 +20,73 @@ const CLOSING: &str = "```";
 /// What precedes a command.
 const PROMPT: &str = "$ ";
 
-/// Runs every command, and compares what it prints with what is shown; runs every script. Documents with scripts take longest, and are first.
+/// Runs every command, and compares what it prints with what is shown; runs every script.
 pub(crate) fn check() -> Result<(), Failure> {
     let pagewalk = command()?;
-    let mut documents = documents()?;
-    documents.sort_by_key(|document| !scripts::has_any(&document.text));
-    let (_, failures) = on_all(&documents, |document| check_one(document, &pagewalk));
+    let documents = documents()?;
+    // The scripts of a document run one after the other and take longest, so they are first.
+    let with_scripts = documents.iter().filter(|document| scripts::has_any(&document.text)).map(Work::Scripts);
+    let work: Vec<Work<'_>> = with_scripts.chain(commands(&documents).into_iter().map(Work::Command)).collect();
+    let (done, mut failures) = on_all(&work, |work| match work {
+        Work::Scripts(document) => scripts::run(&document.name(), &document.text, &pagewalk).map(|()| String::new()),
+        Work::Command(shown) => run(&pagewalk, shown),
+    });
+    let printed = by_command(done);
+    failures.extend(documents.iter().filter_map(|document| compare(document, &printed).err()));
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
-/// Compares what the commands of a document print with what it shows, and runs its scripts.
-fn check_one(Document { path, text }: &Document, pagewalk: &Path) -> Result<(), Failure> {
-    let printed = rewritten(text, &|shown| run(pagewalk, shown))?;
-    let differing = printed.lines().zip(text.lines()).find(|(printed, shown)| printed != shown);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if let Some((printed, shown)) = differing {
-        return Err(format!(
-            "docs/{name} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and the \
-             text around it is to be read again"
-        ));
-    }
-    scripts::run(&name, text, pagewalk)
+/// What is run at a time.
+enum Work<'a> {
+    /// The scripts of a document.
+    Scripts(&'a Document),
+    /// A command, however many documents show it.
+    Command(&'a str),
+}
+
+/// What commands print.
+type Printed<'a> = HashMap<&'a str, String>;
+
+fn by_command<'a>(done: Vec<(&Work<'a>, String)>) -> Printed<'a> {
+    let of_command = |(work, printed): (&Work<'a>, String)| match work {
+        Work::Scripts(_) => None,
+        Work::Command(shown) => Some((*shown, printed)),
+    };
+    done.into_iter().filter_map(of_command).collect()
+}
+
+/// Compares what a document shows with what its commands print.
+fn compare(document: &Document, printed: &Printed<'_>) -> Result<(), Failure> {
+    let new = rewritten(&document.text, printed)?;
+    let differing = new.lines().zip(document.text.lines()).find(|(printed, shown)| printed != shown);
+    differing.map_or(Ok(()), |(printed, shown)| {
+        Err(format!(
+            "docs/{} shows `{shown}` where the command prints `{printed}`; if that is meant, `cargo xtask update-docs` writes it, and the text \
+             around it is to be read again",
+            document.name()
+        ))
+    })
 }
 
 /// Writes what the commands print into the documents.
 pub(crate) fn update() -> Result<(), Failure> {
     let pagewalk = command()?;
-    let (_, failures) = on_all(&documents()?, |Document { path, text }| {
-        let printed = rewritten(text, &|shown| run(&pagewalk, shown))?;
-        if printed != *text {
-            println!("{} is another", path.display());
-            fs::write(path, printed).map_err(|error| format!("{}: {error}", path.display()))?;
-        }
-        Ok(())
+    let documents = documents()?;
+    let work: Vec<Work<'_>> = commands(&documents).into_iter().map(Work::Command).collect();
+    let (done, mut failures) = on_all(&work, |work| match work {
+        Work::Scripts(_) => Ok(String::new()),
+        Work::Command(shown) => run(&pagewalk, shown),
     });
+    let printed = by_command(done);
+    for Document { path, text } in &documents {
+        let new = rewritten(text, &printed)?;
+        if new != *text {
+            println!("{} is another", path.display());
+            if let Err(error) = fs::write(path, new) {
+                failures.push(format!("{}: {error}", path.display()));
+            }
+        }
+    }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
@@ -59,6 +94,12 @@ pub(crate) fn update() -> Result<(), Failure> {
 struct Document {
     path: PathBuf,
     text: String,
+}
+
+impl Document {
+    fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
 }
 
 fn documents() -> Result<Vec<Document>, Failure> {
@@ -74,17 +115,31 @@ fn read(path: &Path) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `text`, where each command is followed by what `run` says that it prints.
-fn rewritten(text: &str, run: &dyn Fn(&str) -> Result<String, Failure>) -> Result<String, Failure> {
+/// The commands of all documents, each once.
+fn commands(documents: &[Document]) -> Vec<&str> {
+    let mut commands = Vec::new();
+    for block in documents.iter().flat_map(|document| document.text.split(OPENING).skip(1)) {
+        let block = block.split(CLOSING).next().unwrap_or_default();
+        for command in block.lines().filter_map(|line| line.strip_prefix(PROMPT)) {
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+    }
+    commands
+}
+
+/// `text`, where each command is followed by what it prints. A command that failed, so that it is not in `printed`, keeps what is shown of its block.
+fn rewritten(text: &str, printed: &Printed<'_>) -> Result<String, Failure> {
     let mut parts = text.split(OPENING);
     let mut new = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find(CLOSING).ok_or("a block is not closed")?;
+        let commands = part[..end].lines().filter_map(|line| line.strip_prefix(PROMPT));
+        let run: Option<String> =
+            commands.map(|command| Some(format!("{PROMPT}{command}\n{}", printed.get(command)?))).collect();
         new += OPENING;
-        for command in part[..end].lines().filter(|line| line.starts_with(PROMPT)) {
-            new += &format!("{command}\n");
-            new += &run(&command[PROMPT.len()..])?;
-        }
+        new += run.as_deref().unwrap_or(&part[..end]);
         new += &part[end..];
     }
     Ok(new)
@@ -121,10 +176,36 @@ mod tests {
     #[test]
     fn what_stands_behind_each_command_is_replaced_and_nothing_else() {
         let text = "a\n```console\n$ pagewalk x\nold\n$ pagewalk y\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
-        let run = |command: &str| Ok(format!("<{command}>\n"));
-        let expected = "a\n```console\n$ pagewalk x\n<pagewalk x>\n$ pagewalk y\n<pagewalk y>\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
-        assert_eq!(rewritten(text, &run).unwrap(), expected);
-        assert_eq!(rewritten(expected, &run).unwrap(), expected);
+        let expected = "a\n```console\n$ pagewalk x\n<x>\n$ pagewalk y\n<y>\n```\nb\n```\n$ pagewalk z\nstays\n```\n";
+        let printed = Printed::from([("pagewalk x", "<x>\n".to_owned()), ("pagewalk y", "<y>\n".to_owned())]);
+        assert_eq!(rewritten(text, &printed).unwrap(), expected);
+        assert_eq!(rewritten(expected, &printed).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_block_stays_whose_command_failed() {
+        let text = "```console\n$ pagewalk x\nold\n$ pagewalk y\nold\n```\n";
+        let printed = Printed::from([("pagewalk x", "new\n".to_owned())]);
+        assert_eq!(rewritten(text, &printed).unwrap(), text);
+    }
+
+    #[test]
+    fn a_document_that_shows_anything_else_is_named() {
+        let text = "```console\n$ pagewalk x\nold\n```\n".to_owned();
+        let document = Document { path: PathBuf::from("docs/x.md"), text };
+        let printed = |what: &str| Printed::from([("pagewalk x", format!("{what}\n"))]);
+        assert_eq!(compare(&document, &printed("old")), Ok(()));
+        assert!(compare(&document, &printed("new")).unwrap_err().starts_with("docs/x.md shows `old` where"));
+    }
+
+    #[test]
+    fn a_command_that_two_documents_show_is_run_once() {
+        let document = |text: &str| Document { path: PathBuf::new(), text: text.to_owned() };
+        let documents = [
+            document("```console\n$ pagewalk x\na\n$ pagewalk y\n```\n$ pagewalk z\n"),
+            document("```console\n$ pagewalk x\na\n```\n```console\n$ pagewalk v\n```\n"),
+        ];
+        assert_eq!(commands(&documents), ["pagewalk x", "pagewalk y", "pagewalk v"]);
     }
 
     #[test]
@@ -135,9 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_said() {
-        let failing = |_: &str| Err("no".to_owned());
-        assert_eq!(rewritten("```console\n$ pagewalk x\n```\n", &failing), Err("no".to_owned()));
+    fn a_command_of_another_program_is_refused() {
         assert!(run(Path::new("pagewalk"), "ls").unwrap_err().contains("does not run pagewalk"));
     }
 }

@@ -9,9 +9,10 @@ mod corpus;
 mod summary;
 mod target;
 
+use crate::build::PROFILE;
 use crate::failure::Failure;
-use crate::process::{on_all, root, run};
-use crate::suites::PROFILE;
+use crate::parallel::on_all;
+use crate::process::{root, run};
 use std::process::{Command, Stdio};
 use target::Target;
 

@@ -1,5 +1,6 @@
 //! What the source and its comments must be like.
 
+use crate::build::{Build, PROFILE};
 use crate::failure::Failure;
 use crate::process::{cargo, root, run};
 use crate::tools::Tool;
@@ -18,7 +19,8 @@ pub(crate) fn spelling() -> Result<(), Failure> {
 
 /// Clippy has nothing to say.
 pub(crate) fn clippy() -> Result<(), Failure> {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    let arguments = ["clippy", "--workspace", "--profile", PROFILE, "--all-targets", "--", "-D", "warnings"];
+    run(Build::Checked.settings(Command::new(env!("CARGO")).args(arguments)).current_dir(root()))
 }
 
 /// The reference that rustdoc makes of comments has no dead link. It is the contributors' reference, with private items: module comments
@@ -26,7 +28,7 @@ pub(crate) fn clippy() -> Result<(), Failure> {
 pub(crate) fn rustdoc() -> Result<(), Failure> {
     let mut rustdoc = Command::new(env!("CARGO"));
     rustdoc
-        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .args(["doc", "--workspace", "--profile", PROFILE, "--no-deps", "--document-private-items"])
         .env("RUSTDOCFLAGS", "-Dwarnings -Arustdoc::private-intra-doc-links")
         .current_dir(root());
     run(&mut rustdoc)

@@ -1,19 +1,18 @@
 //! Project chores: everything CI and a contributor run. `cargo xtask --help` lists them.
 #![forbid(unsafe_code)]
 
-mod commits;
-mod cycles;
+mod build;
+mod checks;
 mod dependencies;
-mod directories;
 mod dist;
 mod examples;
 mod failure;
 mod fuzz;
 mod guests;
-mod impls;
 mod lints;
 mod options;
 mod packages;
+mod parallel;
 mod process;
 mod python;
 mod readme;
@@ -21,7 +20,6 @@ mod step;
 mod steps;
 mod suites;
 mod tools;
-mod words;
 
 use options::Request;
 use std::process::ExitCode;

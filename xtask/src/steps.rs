@@ -1,10 +1,8 @@
 //! The steps of `cargo xtask test`, each also a chore of its own, and the other chores.
 
+use crate::checks::{commits, cycles, directories, impls, words};
 use crate::step::{BOTH, FULL, Step};
-use crate::{
-    commits, cycles, dependencies, directories, dist, examples, fuzz, guests, impls, lints, packages, python, readme,
-    suites, tools, words,
-};
+use crate::{dependencies, dist, examples, fuzz, guests, lints, packages, python, readme, suites, tools};
 
 /// All steps, in the order in which they build on each other; those that take seconds come first.
 pub(crate) const STEPS: &[Step] = &[

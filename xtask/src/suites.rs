@@ -1,5 +1,6 @@
 //! The tests of the workspace's crates, and what they need of the network.
 
+use crate::build::{Build, PROFILE};
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
 use crate::tools::{self, Tool};
@@ -22,9 +23,6 @@ const FURTHER_SETS: [&str; 12] = [
     "sqlite3",
     "u-boot-qemu",
 ];
-
-/// The profile in which everything is tested at full speed: that of users.
-pub(crate) const PROFILE: &str = "release";
 
 /// The profile of what is built once for many users.
 pub(crate) const DIST_PROFILE: &str = "dist";
@@ -67,12 +65,12 @@ pub(crate) fn command() -> Result<PathBuf, Failure> {
 /// Runs the tests that take seconds, with debug assertions.
 pub(crate) fn quick() -> Result<(), Failure> {
     let names = names_of_tests(&root().join("crates"), is_quick)?;
-    test("dev", &concat(&["--lib", "--bins"], &chosen(&names)), Tests::Quick)
+    test(Build::Checked, &concat(&["--lib", "--bins"], &chosen(&names)), Tests::Quick)
 }
 
 /// Runs every integration test at full speed.
 pub(crate) fn release() -> Result<(), Failure> {
-    test(PROFILE, &concat(&[], &integration_tests()?), Tests::All)?;
+    test(Build::Users, &concat(&[], &integration_tests()?), Tests::All)?;
     // cargo-nextest runs no examples in comments.
     cargo(&["test", "--workspace", "--profile", PROFILE, "--doc"])
 }
@@ -80,30 +78,32 @@ pub(crate) fn release() -> Result<(), Failure> {
 /// Runs the tests of a build with a hole in the engine, which no other build has.
 pub(crate) fn planted() -> Result<(), Failure> {
     // Of the whole workspace, so that dependencies have the features that they have in the other steps, and are there already.
-    cargo(&["test", "--workspace", "--features", "pagewalk/planted", "--test", PLANTED_TEST])
+    let arguments =
+        ["test", "--workspace", "--profile", PROFILE, "--features", "pagewalk/planted", "--test", PLANTED_TEST];
+    run(Build::Checked.settings(Command::new(env!("CARGO")).args(arguments)).current_dir(root()))
 }
 
-/// Runs the tests of `targets`, built with `profile`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
+/// Runs the tests of `targets`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
 /// else by `cargo test`, one executable after the other.
-fn test(profile: &str, targets: &[&str], tests: Tests) -> Result<(), Failure> {
+fn test(build: Build, targets: &[&str], tests: Tests) -> Result<(), Failure> {
     let Some(nextest) = Tool::Nextest.path() else {
         println!("cargo-nextest is not installed: `cargo test` runs the tests");
-        let command = ["test", "--workspace", "--no-fail-fast", "--profile", profile];
-        let behind: &[&str] = match tests {
-            Tests::All => &["--", "--include-ignored"],
-            Tests::Quick => &[],
-        };
-        return cargo(&[&command[..], targets, behind].concat());
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["test", "--workspace", "--no-fail-fast", "--profile", PROFILE]).args(targets);
+        if let Tests::All = tests {
+            command.args(["--", "--include-ignored"]);
+        }
+        return run(build.settings(&mut command).current_dir(root()));
     };
     let which: &[&str] = match tests {
         Tests::All => &["--run-ignored", "all"],
         Tests::Quick => &["--run-ignored", "default", "--filterset", &quick_filter()],
     };
     let mut command = Command::new(nextest);
-    command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-profile", profile]);
+    command.args(["nextest", "run", "--workspace", "--no-fail-fast", "--cargo-profile", PROFILE]);
     // Where Python packages are that tests import.
     command.env("PYTHONPATH", tools::directory());
-    run(command.args(which).args(targets).current_dir(root()))
+    run(build.settings(command.args(which).args(targets)).current_dir(root()))
 }
 
 /// Whether an integration test of the crate in a directory is one of a quick run.

@@ -5,12 +5,10 @@ mod common;
 use common::{Scratch, command, run};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::Duration;
 
 /// Programs of a tenth of a second.
 const SMALL: &str = "crc:1K,matmul:4,list:16,states:100,json:1K,records:2,core:8,btree:4K";
@@ -112,13 +110,17 @@ fn what_was_measured_is_told_when_a_signal_ends_the_command() {
     let scratch = Scratch::new();
     let json = scratch.text("bench.json");
     let benchmarks = ["--workload", "gups:64K", "--scheme", "native", "--repeat", "1000", "--json", &json];
-    let mut bench = command(["bench"].into_iter().chain(benchmarks)).stdout(Stdio::piped()).spawn().unwrap();
-    // A run takes less than a second.
-    sleep(Duration::from_secs(6));
+    let mut command = command(["bench"].into_iter().chain(benchmarks));
+    let mut bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Each run is told when it has ended.
+    let mut told = BufReader::new(bench.stderr.take().unwrap()).lines();
+    assert!(told.any(|line| line.unwrap().contains("1 of 1000")), "no run has ended");
+    let rest = std::thread::spawn(move || told.for_each(drop));
     kill_process(Pid::from_child(&bench), Signal::INT).unwrap();
     let mut table = String::new();
     bench.stdout.take().unwrap().read_to_string(&mut table).unwrap();
     assert_eq!(bench.wait().unwrap().signal(), Some(Signal::INT.as_raw()));
+    rest.join().unwrap();
     assert!(table.contains("gups"), "{table}");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(report["incomplete"], true, "{report}");

@@ -1,8 +1,8 @@
 //! A fuzz target: its binary, its inputs, and a run of it.
 
+use crate::build::PROFILE;
 use crate::failure::Failure;
 use crate::process::{root, target};
-use crate::suites::PROFILE;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

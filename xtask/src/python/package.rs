@@ -2,9 +2,10 @@
 
 use super::environment;
 use super::files::{copy, copy_files, remove};
+use crate::build::PROFILE;
 use crate::failure::Failure;
 use crate::process::{cargo, root, run, target};
-use crate::suites::{PROFILE, command, concat, integration_tests};
+use crate::suites::{command, concat, integration_tests};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,7 +1,7 @@
 //! In how many files a type's inherent `impl` blocks live: a type that gains a method in every file of its crate has no boundary of its own.
 //! Blocks that implement a trait do not count, nor does test code.
 
-use crate::cycles::{ModuleTree, crate_roots};
+use super::cycles::{ModuleTree, crate_roots};
 use crate::failure::Failure;
 use crate::process::root;
 use std::collections::{BTreeMap, BTreeSet};

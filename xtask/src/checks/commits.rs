@@ -7,7 +7,7 @@ use std::process::Command;
 /// A subject has fewer characters, so that `git log --oneline` and mail show it whole.
 const LIMIT: usize = 72;
 
-/// The commit that added this file made the rule: older ones need not keep it.
+/// The commit that added this file, where it was then, made the rule: older ones need not keep it.
 const RULE: &str = "xtask/src/commits.rs";
 
 /// The subject of every commit since the rule was made is short enough.
