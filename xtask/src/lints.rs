@@ -19,8 +19,9 @@ pub(crate) fn spelling() -> Result<(), Failure> {
 
 /// Clippy has nothing to say.
 pub(crate) fn clippy() -> Result<(), Failure> {
-    let arguments = ["clippy", "--workspace", "--profile", PROFILE, "--all-targets", "--", "-D", "warnings"];
-    run(Build::Checked.settings(Command::new(env!("CARGO")).args(arguments)).current_dir(root()))
+    let mut command = Command::new(env!("CARGO"));
+    Build::Checked.settings(command.args(["clippy", "--workspace", "--profile", PROFILE, "--all-targets"]));
+    run(command.args(["--", "-D", "warnings"]).current_dir(root()))
 }
 
 /// The reference that rustdoc makes of comments has no dead link. It is the contributors' reference, with private items: module comments

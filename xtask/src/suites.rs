@@ -78,9 +78,9 @@ pub(crate) fn release() -> Result<(), Failure> {
 /// Runs the tests of a build with a hole in the engine, which no other build has.
 pub(crate) fn planted() -> Result<(), Failure> {
     // Of the whole workspace, so that dependencies have the features that they have in the other steps, and are there already.
-    let arguments =
-        ["test", "--workspace", "--profile", PROFILE, "--features", "pagewalk/planted", "--test", PLANTED_TEST];
-    run(Build::Checked.settings(Command::new(env!("CARGO")).args(arguments)).current_dir(root()))
+    let mut command = Command::new(env!("CARGO"));
+    Build::Checked.settings(command.args(["test", "--workspace", "--profile", PROFILE]));
+    run(command.args(["--features", "pagewalk/planted", "--test", PLANTED_TEST]).current_dir(root()))
 }
 
 /// Runs the tests of `targets`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or
@@ -89,11 +89,11 @@ fn test(build: Build, targets: &[&str], tests: Tests) -> Result<(), Failure> {
     let Some(nextest) = Tool::Nextest.path() else {
         println!("cargo-nextest is not installed: `cargo test` runs the tests");
         let mut command = Command::new(env!("CARGO"));
-        command.args(["test", "--workspace", "--no-fail-fast", "--profile", PROFILE]).args(targets);
+        build.settings(command.args(["test", "--workspace", "--no-fail-fast", "--profile", PROFILE])).args(targets);
         if let Tests::All = tests {
             command.args(["--", "--include-ignored"]);
         }
-        return run(build.settings(&mut command).current_dir(root()));
+        return run(command.current_dir(root()));
     };
     let which: &[&str] = match tests {
         Tests::All => &["--run-ignored", "all"],

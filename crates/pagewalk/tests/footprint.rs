@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A guest whose work depends neither on time nor on A bits, which are set again when an entry has left the TLB.
 fn report(footprint: &str, more: &[&str]) -> Value {
     let set = format!("footprint={footprint}");
-    let common = ["--workload", "jobs:16K", "--append", "replace=fifo ticks=0", "--set", &set];
+    let common = ["--workload", "jobs:16K", "--append", "replace=fifo ticks=0 iterations=25", "--set", &set];
     compare(&[&common[..], more].concat())
 }
 

@@ -82,7 +82,18 @@ fn in_order(what: &str, lines: &[&Value]) {
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs = ["--workload", "jobs:16K", "--scheme", "native,nested,shadow", "--memory", "64M", "--harts", harts];
+    let jobs = [
+        "--workload",
+        "jobs:16K",
+        "--append",
+        "iterations=25",
+        "--scheme",
+        "native,nested,shadow",
+        "--memory",
+        "64M",
+        "--harts",
+        harts,
+    ];
     [&jobs[..], settings].concat()
 }
 

@@ -72,7 +72,18 @@ fn the_kernel_of_vos_stands_below_the_program_that_it_works_for() {
 #[test]
 fn stacks_are_the_same_under_every_engine_and_change_no_result() {
     for fidelity in ["fidelity=counts", "fidelity=core"] {
-        let jobs = ["--workload", "jobs:16K", "--harts", "4", "--memory", "64M", "--scheme", "native,shadow"];
+        let jobs = [
+            "--workload",
+            "jobs:16K",
+            "--append",
+            "iterations=25",
+            "--harts",
+            "4",
+            "--memory",
+            "64M",
+            "--scheme",
+            "native,shadow",
+        ];
         let of = |engine: &str| {
             let settings = ["--set", fidelity, "--set", engine];
             profiled(&[&jobs[..], &settings[..]].concat())

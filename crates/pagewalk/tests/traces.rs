@@ -26,8 +26,18 @@ fn traced(arguments: &[&str]) -> (Trace, Vec<u8>, Value) {
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs =
-        ["--workload", "jobs:16K", "--scheme", "native,nested,shadow,agile", "--memory", "64M", "--harts", harts];
+    let jobs = [
+        "--workload",
+        "jobs:16K",
+        "--append",
+        "iterations=25",
+        "--scheme",
+        "native,nested,shadow,agile",
+        "--memory",
+        "64M",
+        "--harts",
+        harts,
+    ];
     [&jobs[..], settings].concat()
 }
 
