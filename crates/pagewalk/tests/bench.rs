@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, command, run};
+use common::{QUIET, Scratch, command, run};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
@@ -111,11 +111,11 @@ fn what_was_measured_is_told_when_a_signal_ends_the_command() {
     let json = scratch.text("bench.json");
     let benchmarks = ["--workload", "gups:64K", "--scheme", "native", "--repeat", "1000", "--json", &json];
     let mut command = command(["bench"].into_iter().chain(benchmarks));
-    let mut bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Each run is told when it has ended.
-    let mut told = BufReader::new(bench.stderr.take().unwrap()).lines();
-    assert!(told.any(|line| line.unwrap().contains("1 of 1000")), "no run has ended");
-    let rest = std::thread::spawn(move || told.for_each(drop));
+    let mut bench = command.env_remove(QUIET).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The command prints a line when a run has ended.
+    let mut progress = BufReader::new(bench.stderr.take().unwrap()).lines();
+    assert!(progress.any(|line| line.unwrap().contains("1 of 1000")), "no run has ended");
+    let rest = std::thread::spawn(move || progress.for_each(drop));
     kill_process(Pid::from_child(&bench), Signal::INT).unwrap();
     let mut table = String::new();
     bench.stdout.take().unwrap().read_to_string(&mut table).unwrap();

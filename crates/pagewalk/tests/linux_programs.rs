@@ -47,14 +47,10 @@ const SUM: &str = "168622.979\n";
 fn gcc_compiles_and_its_program_runs() {
     let scratch = Scratch::new();
     let source = scratch.write("sum.c", SOURCE);
-    for (scheme, harts, memory) in [
-        ("native", "1", "384M"),
-        ("nested", "4", "1G"),
-        ("flat", "1", "1G"),
-        ("flat", "4", "1G"),
-        ("flat-hw", "1", "1G"),
-        ("flat-hw", "4", "1G"),
-    ] {
+    // Several harts reach every case that one does.
+    for (scheme, harts, memory) in
+        [("native", "1", "384M"), ("nested", "4", "1G"), ("flat", "4", "1G"), ("flat-hw", "4", "1G")]
+    {
         let arguments = ["--scheme", scheme, "--harts", harts, "--memory", memory, "--file", &source];
         let end = linux("gcc -O2 -Wall -o /tmp/sum /sum.c -lm && /tmp/sum", &arguments).succeeded();
         assert_eq!(end.stdout, SUM);

@@ -65,7 +65,8 @@ impl Shadow {
                 self.purge(&host.memory, &tables, activity, entered)
             }
         };
-        if self.tables.list.iter_mut().fold(false, |any, table| table.shape.take_unlinked() | any) {
+        let unlinked = self.tables.list.iter_mut().map(|table| table.shape.take_unlinked());
+        if unlinked.filter(|&unlinked| unlinked).count() > 0 {
             tlbs.fence_everywhere(&self.everything());
         }
         self.verify(vm, &host.memory, &tables, fence.pages, fence.asid);

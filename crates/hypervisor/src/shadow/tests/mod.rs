@@ -3,6 +3,7 @@
 mod agile;
 mod agreement;
 mod derive;
+mod fences;
 mod fills;
 mod fixture;
 mod hashed;
