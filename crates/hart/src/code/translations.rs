@@ -8,6 +8,7 @@ use crate::{
     ops::Opcode,
     report::RegisterSet,
 };
+use std::cell::Cell;
 
 /// Micro-ops that the arena holds before it is cleared: 16 bytes each, and 8 beside. A compiler's code takes two and a half million. Only what is used
 /// takes memory of the host.
@@ -75,8 +76,8 @@ pub(crate) struct Translations {
     page_slots: PageSlots,
     /// Where the jump cache lies.
     jumps: usize,
-    /// One byte for each page of the memory: whether it holds translated code.
-    map: Box<[u8]>,
+    /// One byte for each page of the memory: whether it holds translated code. Engines read it by an address while translations change.
+    map: Box<[Cell<u8>]>,
     first_page: usize,
 }
 
@@ -94,14 +95,14 @@ impl Translations {
             pages: (0..pages).map(|_| None).collect(),
             page_slots: PageSlots::new(),
             jumps,
-            map: vec![0; pages].into_boxed_slice(),
+            map: vec![Cell::new(0); pages].into_boxed_slice(),
             first_page: memory as usize >> 12,
         }
     }
 
     /// The byte map, biased so that the page number of a host address indexes it.
     pub(crate) fn biased_map(&self) -> *const u8 {
-        self.map.as_ptr().wrapping_sub(self.first_page)
+        self.map.as_ptr().cast::<u8>().wrapping_sub(self.first_page)
     }
 
     /// Where the jump cache lies, for compiled code.
@@ -138,20 +139,20 @@ impl Translations {
 
     /// Whether the page holds translated code.
     pub(super) fn holds(&self, page: HostPage) -> bool {
-        self.map[self.index(page)] != 0
+        self.map[self.index(page)].get() != 0
     }
 
     /// Forgets where the blocks of a page begin; they are what is returned.
     pub(super) fn take_page(&mut self, page: HostPage) -> Option<PageBlocks> {
         let index = self.index(page);
-        self.map[index] = 0;
+        self.map[index].set(0);
         self.pages[index].take()
     }
 
     /// The block at `slot` is that at `offset` of `page` from now on.
     pub(super) fn set_block(&mut self, page: HostPage, offset: u16, slot: usize) {
         let index = self.index(page);
-        self.map[index] = 1;
+        self.map[index].set(1);
         let blocks = self.pages[index].get_or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
         blocks.starts[usize::from(offset >> 1)] = slot as u32;
     }
@@ -178,7 +179,7 @@ impl Translations {
         self.ops.clear();
         self.side.clear();
         self.pages.fill_with(|| None);
-        self.map.fill(0);
+        self.map.iter().for_each(|byte| byte.set(0));
     }
 
     /// The models that the bus has, as compiled code knows them.

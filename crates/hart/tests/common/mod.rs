@@ -11,8 +11,8 @@ use types::{Access, PagingMode, TranslationContext, Width};
 
 /// Where accesses that are not the program's business end.
 pub(crate) struct FlatBus {
-    /// Page-aligned memory.
-    memory: Box<[Page]>,
+    /// Page-aligned memory. It is no box, which nothing may point into when it moves (Miri).
+    memory: Vec<Page>,
     stamp: u32,
     view: Box<View>,
     /// Contexts and fences seen, for tests that look at them.
@@ -64,7 +64,7 @@ struct View {
 
 impl FlatBus {
     pub(crate) fn new(bytes: usize) -> Self {
-        let mut memory = vec![Page([0; 4096]); bytes >> 12].into_boxed_slice();
+        let mut memory = vec![Page([0; 4096]); bytes >> 12];
         assert!(bytes.is_power_of_two());
         let start = memory.as_mut_ptr().cast();
         let view = Box::new(View { start, bytes: bytes as u64, tag: 0, mask: !(bytes as u64 - 1), stamp: 0 });
