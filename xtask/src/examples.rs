@@ -72,12 +72,9 @@ fn compare(document: &Document, printed: &Printed<'_>) -> Result<(), Failure> {
 pub(crate) fn update() -> Result<(), Failure> {
     let pagewalk = command()?;
     let documents = documents()?;
-    let work: Vec<Work<'_>> = commands(&documents).into_iter().map(Work::Command).collect();
-    let (done, mut failures) = on_all(&work, |work| match work {
-        Work::Scripts(_) => Ok(String::new()),
-        Work::Command(shown) => run(&pagewalk, shown),
-    });
-    let printed = by_command(done);
+    let commands = commands(&documents);
+    let (done, mut failures) = on_all(&commands, |shown| run(&pagewalk, shown));
+    let printed: Printed<'_> = done.into_iter().map(|(shown, printed)| (*shown, printed)).collect();
     for Document { path, text } in &documents {
         let new = rewritten(text, &printed)?;
         if new != *text {
