@@ -82,19 +82,7 @@ fn in_order(what: &str, lines: &[&Value]) {
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs = [
-        "--workload",
-        "jobs:16K",
-        "--append",
-        "iterations=25",
-        "--scheme",
-        "native,nested,shadow",
-        "--memory",
-        "64M",
-        "--harts",
-        harts,
-    ];
-    [&jobs[..], settings].concat()
+    common::jobs("native,nested,shadow", harts, settings)
 }
 
 /// Under every engine the same, for one hart and for four.

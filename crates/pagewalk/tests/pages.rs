@@ -26,19 +26,7 @@ fn compared<const N: usize>(options: [&str; N], arguments: &[&str]) -> ([Value; 
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs = [
-        "--workload",
-        "jobs:4K",
-        "--append",
-        "iterations=25",
-        "--scheme",
-        "native,nested,shadow",
-        "--memory",
-        "64M",
-        "--harts",
-        harts,
-    ];
-    [&jobs[..], settings].concat()
+    common::jobs("native,nested,shadow", harts, settings)
 }
 
 /// Every load and store has a distance, and every curve falls to the first uses.

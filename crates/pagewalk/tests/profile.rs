@@ -13,18 +13,7 @@ fn engines_agree(fidelity: &str) {
     for harts in ["1", "4"] {
         let of = |engine: &str| {
             let (engine, fidelity) = (format!("engine={engine}"), format!("fidelity={fidelity}"));
-            let jobs = [
-                "--workload",
-                "jobs:16K",
-                "--append",
-                "iterations=25",
-                "--scheme",
-                "native,nested,shadow",
-                "--memory",
-                "64M",
-            ];
-            let settings = ["--harts", harts, "--set", &engine, "--set", &fidelity];
-            exact(&[&jobs[..], &settings[..]].concat())
+            exact(&common::jobs("native,nested,shadow", harts, &["--set", &engine, "--set", &fidelity]))
         };
         let threaded = of("threaded");
         assert_eq!(threaded, of("match"), "{fidelity}, {harts} harts");
@@ -59,19 +48,7 @@ fn a_profile_adds_up_under_every_scheme() {
 #[test]
 fn a_profile_changes_no_result() {
     for fidelity in ["fidelity=counts", "fidelity=core"] {
-        let jobs = [
-            "--workload",
-            "jobs:16K",
-            "--append",
-            "iterations=25",
-            "--harts",
-            "4",
-            "--memory",
-            "64M",
-            "--set",
-            fidelity,
-        ];
-        let arguments = [&jobs[..], &["--scheme", "native,nested,shadow,agile"]].concat();
+        let arguments = common::jobs("native,nested,shadow,agile", "4", &["--set", fidelity]);
         let scratch = Scratch::new();
         let (profile, with) = (scratch.text("p.json"), scratch.text("with.json"));
         run(["compare", "--profile", &profile, "--json", &with].iter().chain(&arguments)).succeeded();

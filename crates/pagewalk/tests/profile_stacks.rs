@@ -72,28 +72,13 @@ fn the_kernel_of_vos_stands_below_the_program_that_it_works_for() {
 #[test]
 fn stacks_are_the_same_under_every_engine_and_change_no_result() {
     for fidelity in ["fidelity=counts", "fidelity=core"] {
-        let jobs = [
-            "--workload",
-            "jobs:16K",
-            "--append",
-            "iterations=25",
-            "--harts",
-            "4",
-            "--memory",
-            "64M",
-            "--scheme",
-            "native,shadow",
-        ];
-        let of = |engine: &str| {
-            let settings = ["--set", fidelity, "--set", engine];
-            profiled(&[&jobs[..], &settings[..]].concat())
-        };
+        let of = |engine: &str| profiled(&common::jobs("native,shadow", "4", &["--set", fidelity, "--set", engine]));
         let (profile, report) = of("engine=threaded");
         runs_of(&profile).iter().for_each(add_up);
         assert_eq!(profile, of("engine=match").0, "{fidelity}");
         assert_eq!(profile, of("engine=compiled").0, "{fidelity}");
-        let settings = ["--set", fidelity, "--set", "engine=threaded"];
-        assert_eq!(report, common::compare_bytes(&[&jobs[..], &settings[..]].concat()), "{fidelity}");
+        let arguments = common::jobs("native,shadow", "4", &["--set", fidelity, "--set", "engine=threaded"]);
+        assert_eq!(report, common::compare_bytes(&arguments), "{fidelity}");
     }
 }
 

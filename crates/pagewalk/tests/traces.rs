@@ -26,19 +26,7 @@ fn traced(arguments: &[&str]) -> (Trace, Vec<u8>, Value) {
 }
 
 fn jobs<'a>(harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
-    let jobs = [
-        "--workload",
-        "jobs:16K",
-        "--append",
-        "iterations=25",
-        "--scheme",
-        "native,nested,shadow,agile",
-        "--memory",
-        "64M",
-        "--harts",
-        harts,
-    ];
-    [&jobs[..], settings].concat()
+    common::jobs("native,nested,shadow,agile", harts, settings)
 }
 
 fn measured(slice: &Slice) -> bool {

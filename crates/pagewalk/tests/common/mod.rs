@@ -45,6 +45,12 @@ pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<It
     command
 }
 
+/// Arguments that run jobs under `schemes`: processes that start, page and end, long enough for hot code to be compiled.
+pub(crate) fn jobs<'a>(schemes: &'a str, harts: &'a str, settings: &[&'a str]) -> Vec<&'a str> {
+    let jobs = ["--workload", "jobs:16K", "--append", "iterations=25", "--memory", "64M"];
+    [&jobs[..], &["--scheme", schemes, "--harts", harts], settings].concat()
+}
+
 /// A host of two processors with two equal guests of two harts each, under `scheme`.
 pub(crate) fn two_guests(scheme: &str) -> String {
     format!(
