@@ -1,6 +1,6 @@
 //! Coverage-guided fuzzing: builds the targets of `fuzz/` with libFuzzer, and runs each for a while, two at a time.
 //!
-//! `PAGEWALK_FUZZ_SECONDS` is how long each runs: 60 by default, and less in CI (.ci/run). `PAGEWALK_FUZZ_TARGETS` names some of them, with
+//! `PAGEWALK_FUZZ_SECONDS` is how long each runs: 60 by default. `PAGEWALK_FUZZ_TARGETS` names some of them, with
 //! commas between. Inputs that reach something new are kept in `target/fuzz/NAME`, from where the next run goes on, and [`minimize`] moves to `fuzz/corpus/NAME`
 //! what is worth keeping of them. An input that fails is in `target/fuzz` as well, and the step fails with its path: committed to
 //! `fuzz/regressions/NAME`, it becomes a test.

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
             print!("{}", options::help());
             Ok(())
         }
-        Request::Test(tier) => step::perform_all(steps::STEPS, tier),
+        Request::Test(tier) => step::perform_all(steps::STEPS, tier, step::in_a_process),
         Request::One(step) => step.perform().map(|_| ()),
     };
     match outcome {
