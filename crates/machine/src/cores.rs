@@ -2,17 +2,19 @@
 //! ([`hart::report`]) and where the caches found each line (docs/core.md).
 
 mod pending;
+mod port;
 mod report;
 mod statistics;
 
 #[cfg(test)]
 pub(crate) use pending::Exited;
 pub(crate) use pending::Pending;
+pub(crate) use port::{GuestPages, PrefetchPort};
 pub use statistics::CoreStatistics;
 
 use crate::caches::Caches;
 use hart::report::Outstanding;
-use timing::{Core, CoreModel, CoreState, Index, Level, Line, PrefetchLines};
+use timing::{Core, CoreModel, CoreState, Index};
 
 /// The cores of all pCPUs.
 #[derive(Debug)]
@@ -63,17 +65,5 @@ impl Cores {
     /// What was counted of the core of a pCPU.
     pub(crate) fn statistics(&self, pcpu: usize) -> CoreStatistics {
         CoreStatistics::of(&self.own[pcpu].core.time(), self.width)
-    }
-}
-
-/// The caches as the prefetchers of one pCPU have them.
-struct PrefetchPort<'c> {
-    caches: &'c mut Caches,
-    pcpu: usize,
-}
-
-impl PrefetchLines for PrefetchPort<'_> {
-    fn prefetch(&mut self, line: Line, into: Level) -> Level {
-        self.caches.prefetch(self.pcpu, line, into)
     }
 }

@@ -12,7 +12,7 @@ pub(crate) mod recording;
 pub(crate) mod shadow;
 
 use crate::caches::{CacheStatistics, Caches};
-use crate::cores::{CoreStatistics, Cores};
+use crate::cores::{CoreStatistics, Cores, GuestPages, PrefetchPort};
 use crate::parts::address_spaces::RecentSpaces;
 use crate::parts::footprint::Footprint;
 use crate::parts::page_watch::PageWatch;
@@ -31,11 +31,12 @@ use hypervisor::footprint::{FootprintEvent, FootprintPlace};
 use hypervisor::pmu::Pmu;
 use hypervisor::{
     CostTable, ExitCounts, ExitReason, GuestMemoryError, NestedFaultOutcome, PageUnavailable, Pager, PagingCounts, Vm,
+    WalkMemory,
 };
-use memory::Host;
-use mmu::{Hints, Mmu, MmuStatistics, NestedFault};
+use memory::{Host, HostMemory};
+use mmu::{Hints, Memo, Mmu, MmuStatistics, NestedFault};
 use timing::Index;
-use types::{Access, Cycles, Gpa, Width};
+use types::{Access, Cycles, Gpa, Gva, Width};
 
 /// A pCPU: its MMU, its clock's parts, and what happened on it.
 pub(crate) struct Processor {
@@ -197,6 +198,26 @@ pub(crate) struct Current {
     pub(crate) hart: usize,
 }
 
+/// The pages of the hart whose turn it is.
+struct CurrentPages<'m> {
+    processors: &'m [Processor],
+    vms: &'m [Vm],
+    memory: &'m HostMemory,
+    current: &'m Current,
+}
+
+impl GuestPages for CurrentPages<'_> {
+    /// By the walk that a load would make. It changes no TLB and no walk cache, and a page that the hypervisor has not mapped yet stays so.
+    #[cold]
+    fn find(&self, page: Gva) -> Option<*const u8> {
+        let Current { processor, guest, hart } = *self.current;
+        let second = self.vms[guest].second_stage_of(hart);
+        let mut memory = WalkMemory::new(self.memory);
+        let walk = self.processors[processor].mmu.record_walk(&mut memory, &second, page, Memo::AsItIs).ok()?;
+        self.memory.pointer(walk.hpa).map(|at| at.as_ptr().cast_const())
+    }
+}
+
 impl MachineState {
     pub(crate) fn new(host: Host, pager: Option<Pager>, costs: CostTable, clock: Clock) -> Self {
         Self {
@@ -347,8 +368,12 @@ impl MachineState {
     #[inline(always)]
     pub(crate) fn report(&mut self, retired: u64, report: Report) -> Outstanding {
         let index = self.index(retired);
-        let (Some(cores), Some(caches)) = (&mut self.cores, &mut self.caches) else { return Outstanding::NOTHING };
-        cores.report(caches, self.current.processor, index, report)
+        let Self { cores: Some(cores), caches: Some(caches), processors, vms, host, current, .. } = self else {
+            return Outstanding::NOTHING;
+        };
+        let pages = CurrentPages { processors, vms, memory: &host.memory, current };
+        let port = PrefetchPort { caches, pcpu: current.processor, pages };
+        cores.report(port, index, report)
     }
 
     /// The time of the current pCPU is needed before the instruction that follows `retired` others in this run.

@@ -160,8 +160,14 @@ struct Clock {
     walking: u64,
 }
 
-/// Prefetches a line into a level (0 or 1): the level that had it.
-pub type Prefetch<'p> = dyn FnMut(u64, usize) -> usize + 'p;
+/// What the prefetchers ask for.
+pub trait Around {
+    /// Prefetches a line into a level (0 or 1): the level that had it.
+    fn prefetch(&mut self, line: u64, into: usize) -> usize;
+
+    /// The number of the page that a page of virtual addresses is mapped to, if it is.
+    fn page(&self, page: u64) -> Option<u64>;
+}
 
 impl Core {
     /// One that has executed nothing.
@@ -194,15 +200,15 @@ impl Core {
     }
 
     /// Executes an instruction: its times on the core as it is.
-    pub fn execute(&mut self, instruction: &Instruction, prefetch: &mut Prefetch<'_>) -> Times {
+    pub fn execute(&mut self, instruction: &Instruction, around: &mut dyn Around) -> Times {
         let right = match instruction.does.last() {
             Some(Does::Branch(pc, taken, _)) => self.predictor.is_right(*pc, *taken),
             _ => true,
         };
         let mut prefetched = Vec::new();
         let streams = &mut self.streams;
-        let times = self.real.execute(instruction, right, &mut |clock, line, time| {
-            clock.prefetch(streams, line, time, prefetch, &mut prefetched);
+        let times = self.real.execute(instruction, right, &mut |clock, uses, time| {
+            clock.prefetch(streams, uses, time, around, &mut prefetched);
         });
         self.ideal.execute(&translated_at_once(instruction), right, &mut |clock, _, time| {
             prefetched.iter().for_each(|&one| clock.follow(one, time));
@@ -228,7 +234,7 @@ fn translated_at_once(instruction: &Instruction) -> Instruction {
 }
 
 /// What happens when a line that is not in the L1D is requested at a time.
-type Missed<'m> = dyn FnMut(&mut Clock, u64, u64) + 'm;
+type Missed<'m> = dyn FnMut(&mut Clock, &Uses, u64) + 'm;
 
 impl Clock {
     fn new(shape: CoreShape) -> Self {
@@ -380,7 +386,7 @@ impl Clock {
         let at = self.translate(uses.address, &uses.translation, address);
         let done = self.line(uses.line, uses.level, at, true);
         if uses.level > 0 {
-            missed(self, uses.line, at);
+            missed(self, uses, at);
         }
         let hidden = uses.level == 0 && at == now && done == at + self.cycles(self.shape.latencies[0]);
         (at, done, hidden)
@@ -446,44 +452,53 @@ impl Clock {
     fn prefetch(
         &mut self,
         streams: &mut Streams,
-        line: u64,
+        uses: &Uses,
         time: u64,
-        prefetch: &mut Prefetch<'_>,
+        around: &mut dyn Around,
         prefetched: &mut Vec<Prefetched>,
     ) {
-        let (next_line, of_page) = (self.shape.next_line, self.shape.stream.lines_of_page);
-        let mut bring = |line, into| {
-            let had = self.bring(line, into, time, prefetch)?;
+        let (next_line, of_page, degree) =
+            (self.shape.next_line, self.shape.stream.lines_of_page, self.shape.stream.degree);
+        let line = uses.line;
+        let mut bring = |around: &mut dyn Around, line, into| {
+            let had = self.bring(line, into, time, around)?;
             prefetched.push((line, into, had));
             Some(had)
         };
-        let mut stream = |line, bring: &mut dyn FnMut(u64, usize) -> Option<usize>| {
-            for next in streams.request(line) {
-                if bring(next, 1).is_none() {
+        type Bring<'b> = dyn FnMut(&mut dyn Around, u64, usize) -> Option<usize> + 'b;
+        let mut stream = |around: &mut dyn Around, line, bring: &mut Bring<'_>| {
+            if !streams.request(line) {
+                return;
+            }
+            for _ in 0..degree {
+                // Addresses have 64 bits, so that the last page is before the first.
+                let mut neighbour = |side| around.page((uses.address / 4096).wrapping_add_signed(side) % (1 << 52));
+                let Some(next) = streams.next(&mut neighbour) else { return };
+                if bring(around, next, 1).is_none() {
                     return;
                 }
-                streams.brought(next);
+                streams.brought();
             }
         };
-        stream(line, &mut bring);
+        stream(around, line, &mut bring);
         for next in line + 1..=line + next_line {
             if next / of_page != line / of_page {
                 return;
             }
-            match bring(next, 0) {
+            match bring(around, next, 0) {
                 None => return,
                 Some(0) => {}
-                Some(_) => stream(next, &mut bring),
+                Some(_) => stream(around, next, &mut bring),
             }
         }
     }
 
     /// Prefetches a line if it needs not wait for miss registers: the level that had it.
-    fn bring(&mut self, line: u64, into: usize, time: u64, prefetch: &mut Prefetch<'_>) -> Option<usize> {
+    fn bring(&mut self, line: u64, into: usize, time: u64, around: &mut dyn Around) -> Option<usize> {
         if (into..2).any(|missed| self.choose(missed, time).1 > time) {
             return None;
         }
-        let had = prefetch(line, into);
+        let had = around.prefetch(line, into);
         self.follow((line, into, had), time);
         Some(had)
     }

@@ -22,7 +22,7 @@ mod tlb;
 mod walk;
 mod walk_cache;
 
-pub use crate::core::{Before, Core, CoreShape, Does, Instruction, Lost, Prefetch, Times, Translates, Uses};
+pub use crate::core::{Around, Before, Core, CoreShape, Does, Instruction, Lost, Times, Translates, Uses};
 pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};
 pub use config::{Config, Counts, Routine, Stage2};
 pub use footprint::Footprint;

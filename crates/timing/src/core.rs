@@ -296,7 +296,13 @@ impl Core {
     fn prefetch(&mut self, access: &Access<'_>, requested: Ticks, caches: &mut impl PrefetchLines) {
         self.prefetched.clear();
         if access.found > Level::L1 {
-            self.prefetchers.miss(access.line, requested, self.real.misses(), &mut self.prefetched, caches);
+            self.prefetchers.miss(
+                (access.address, access.line),
+                requested,
+                self.real.misses(),
+                &mut self.prefetched,
+                caches,
+            );
         }
     }
 }
@@ -307,7 +313,7 @@ mod tests {
     use crate::{
         event::{Line, TableReference, Walk},
         predictor::PredictorModel,
-        prefetcher::{PrefetchModel, StreamModel},
+        prefetcher::{PageEnd, PrefetchModel, StreamModel},
         store_buffer::{Drain, StoreModel},
         surroundings::WalkerPort,
     };
@@ -318,6 +324,10 @@ mod tests {
     impl PrefetchLines for Cold {
         fn prefetch(&mut self, _: Line, _: Level) -> Level {
             Level::Memory
+        }
+
+        fn page(&mut self, page: Gva) -> Option<Line> {
+            Some(Line(page.0 / 64))
         }
     }
 
@@ -332,7 +342,10 @@ mod tests {
             mispredict: 15,
             stores: StoreModel { entries: 8, drain: Drain::InOrder },
             predictor: PredictorModel { address_bits: 10, history_bits: 10 },
-            prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+            prefetch: PrefetchModel {
+                next_line: 0,
+                stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
+            },
         };
         let around =
             Surroundings { latencies: [4, 14, 60, 200], l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 };

@@ -45,7 +45,7 @@ pub use event::{
 pub use misses::PrefetchLines;
 pub use model::CoreModel;
 pub use predictor::{Outcome, PredictorModel, PredictorState};
-pub use prefetcher::{PrefetchModel, StreamModel};
+pub use prefetcher::{PageEnd, PrefetchModel, StreamModel};
 pub use store_buffer::{Drain, StoreModel};
 pub use surroundings::{Surroundings, WalkerPort};
 pub use ticks::{Index, Ticks};

@@ -7,11 +7,15 @@ use crate::{
     surroundings::{Surroundings, WalkerPort},
     ticks::Ticks,
 };
+use types::Gva;
 
 /// The caches, as a core asks them to bring a line before it is needed.
 pub trait PrefetchLines {
     /// Brings a line into the L1D or the L2, and to the levels below as an access would; where it was found.
     fn prefetch(&mut self, line: Line, into: Level) -> Level;
+
+    /// The first line of the page of 4K that `page` is mapped to for loads; `None` if there is none. Nothing changes.
+    fn page(&mut self, page: Gva) -> Option<Line>;
 }
 
 /// Who uses a line.

@@ -6,6 +6,8 @@ use crate::{
     ticks::Ticks,
 };
 use keys::{key, model};
+use serde::{Deserialize, Serialize};
+use types::{Gva, PageSize};
 
 model! {
     /// The prefetchers of a core. Numbers of zero switch them off.
@@ -25,13 +27,26 @@ model! {
         pub entries: u32 => key("pages of 4K whose strides are known at a time; 0 for no such prefetcher").number(0, 1024).unit("pages"),
         pub degree: u32 => key("most lines that one request to the L2 makes it prefetch").number(1, 64).unit("lines"),
         pub distance: u64 => key("strides that the prefetcher runs ahead, at most").number(1, 64).unit("strides"),
+        #[serde(default)]
+        pub page_end: PageEnd => key("where a stream reaches the end of its page of 4K, it has to `stop`, or can `cross` into the next page of virtual addresses"),
     }
+}
+
+/// What the prefetcher of the L2 does at the end of a page of 4K.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PageEnd {
+    /// It brings no line of another page.
+    #[default]
+    Stop,
+    /// It goes on in the page that is next by virtual addresses, and has its translation at once.
+    Cross,
 }
 
 /// What is known of a page.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// The line asked for last, and the last one prefetched, by their numbers in the page.
+    /// The line asked for last, and the last one prefetched, by their numbers in the page. One that was prefetched in the next page is beyond this one.
     last: i64,
     ahead: i64,
     /// Between the latest two lines asked for; 0 before there were two.
@@ -78,11 +93,11 @@ impl Prefetchers {
         Self { model: *model, streams: Streams::new(&model.stream, lines_of_page) }
     }
 
-    /// A load or store has missed a line in the L1D and requests it at a time. Lines that the prefetchers bring into the L1D are requests to the L2 as well.
-    /// What they bring is added to `prefetched`.
+    /// A load or store of an address has missed a line in the L1D and requests it at a time. Lines that the prefetchers bring into the L1D are
+    /// requests to the L2 as well. What they bring is added to `prefetched`.
     pub(crate) fn miss(
         &mut self,
-        line: Line,
+        (address, line): (Gva, Line),
         time: Ticks,
         misses: &mut Misses,
         prefetched: &mut Vec<Prefetched>,
@@ -90,30 +105,76 @@ impl Prefetchers {
     ) {
         let Self { model, streams } = self;
         let page = streams.lines;
-        let mut bring = |line, into| {
-            let found = misses.prefetch(line, into, time, caches)?;
-            prefetched.push(Prefetched { line, into, found });
-            Some(found)
-        };
-        streams.request(line, |next| bring(next, Level::L2).map(|_| ()));
+        let mut port = Port { address, time, misses, prefetched, caches };
+        streams.request(line, &mut port);
         for next in next_lines(model, line, page) {
-            match bring(next, Level::L1) {
+            match port.bring(next, Level::L1) {
                 None => return,
                 Some(Level::L1) => {}
-                Some(Level::L2 | Level::Llc | Level::Memory) => {
-                    streams.request(next, |next| bring(next, Level::L2).map(|_| ()));
-                }
+                Some(Level::L2 | Level::Llc | Level::Memory) => streams.request(next, &mut port),
             }
         }
     }
 }
 
-/// The prefetcher of the L2. Each page has the same place in the three lists. A search looks at pages alone, several at once.
+/// What the prefetchers have around them at a miss.
+struct Port<'p, C> {
+    address: Gva,
+    time: Ticks,
+    misses: &'p mut Misses,
+    prefetched: &'p mut Vec<Prefetched>,
+    caches: &'p mut C,
+}
+
+impl<C: PrefetchLines> Port<'_, C> {
+    fn bring(&mut self, line: Line, into: Level) -> Option<Level> {
+        let found = self.misses.prefetch(line, into, self.time, self.caches)?;
+        self.prefetched.push(Prefetched { line, into, found });
+        Some(found)
+    }
+}
+
+/// What the prefetcher of the L2 asks for.
+trait StreamPort {
+    /// Brings a line into the L2; `None` if there is no room.
+    fn bring_to_l2(&mut self, line: Line) -> Option<()>;
+
+    /// The first line of the page that is mapped behind the one of the access, or before it.
+    fn neighbour(&mut self, side: Side) -> Option<Line>;
+}
+
+impl<C: PrefetchLines> StreamPort for Port<'_, C> {
+    fn bring_to_l2(&mut self, line: Line) -> Option<()> {
+        self.bring(line, Level::L2).map(|_| ())
+    }
+
+    fn neighbour(&mut self, side: Side) -> Option<Line> {
+        let (page, bytes) = (self.address.page(PageSize::Size4K), PageSize::Size4K.bytes());
+        self.caches.page(match side {
+            Side::Behind => page.wrapping_add(bytes),
+            Side::Before => page.wrapping_add(bytes.wrapping_neg()),
+        })
+    }
+}
+
+/// A neighbour of a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Before,
+    Behind,
+}
+
+/// No page.
+const NONE: u64 = u64::MAX;
+
+/// The prefetcher of the L2. Each page has the same place in the four lists. A search looks at pages alone, several at once.
 #[derive(Debug)]
 struct Streams {
     model: StreamModel,
     lines: PageLines,
     pages: Vec<u64>,
+    /// The page that each stream goes on in, once it has crossed the end of its own; else [`NONE`]. No two have the same.
+    next_pages: Vec<u64>,
     /// The request that used each page last. They have a sign, as vectors of them are compared faster.
     used: Vec<i64>,
     streams: Vec<Stream>,
@@ -128,21 +189,22 @@ impl Streams {
             model: *model,
             lines: PageLines::new(lines_of_page),
             pages: Vec::with_capacity(entries),
+            next_pages: Vec::with_capacity(entries),
             used: Vec::with_capacity(entries),
             streams: Vec::with_capacity(entries),
             requests: 0,
         }
     }
 
-    /// The L2 is asked for a line. Where the stride from the line before is that of the time before, `prefetch` is called for the lines to
-    /// bring, until it returns `None`: there is no room.
-    fn request(&mut self, line: Line, mut prefetch: impl FnMut(Line) -> Option<()>) {
+    /// The L2 is asked for a line. Where the stride from the line before is that of the time before, `port` is asked to bring the
+    /// lines ahead, until it has no room.
+    fn request(&mut self, line: Line, port: &mut impl StreamPort) {
         if self.model.entries == 0 {
             return;
         }
         self.requests += 1;
         let (page, at) = (self.lines.page(line), self.lines.in_page(line));
-        let Some(place) = position(&self.pages, page) else {
+        let Some(place) = position(&self.pages, page).or_else(|| self.arrive(page)) else {
             return self.begin(page, Stream { last: at, ahead: at, stride: 0 });
         };
         self.used[place] = self.requests;
@@ -153,6 +215,7 @@ impl Streams {
         }
         if std::mem::replace(&mut stream.stride, stride) != stride {
             stream.ahead = at;
+            self.next_pages[place] = NONE;
             return;
         }
         // It may have been overtaken.
@@ -162,22 +225,64 @@ impl Streams {
         // `ahead` is a number of strides from `at`.
         let farthest = self.model.distance as i64 * stride.abs();
         for _ in 0..self.model.degree {
-            let next = stream.ahead + stride;
-            let in_page = (0..self.lines.number() as i64).contains(&next);
-            if !in_page || (next - at) * stride.signum() > farthest {
+            let next = self.streams[place].ahead + stride;
+            if (next - at) * stride.signum() > farthest {
                 return;
             }
-            if prefetch(Line(page << self.lines.shift | next as u64)).is_none() {
+            let Some(page) = self.page_of(place, next, port) else { return };
+            let in_page = next as u64 & (self.lines.number() - 1);
+            if port.bring_to_l2(Line(page << self.lines.shift | in_page)).is_none() {
                 return;
             }
-            stream.ahead = next;
+            self.streams[place].ahead = next;
         }
+    }
+
+    /// The page that has a line of a stream, if the stream may go there.
+    fn page_of(&mut self, place: usize, line: i64, port: &mut impl StreamPort) -> Option<u64> {
+        let lines = self.lines.number() as i64;
+        let side = match line {
+            line if (0..lines).contains(&line) => return Some(self.pages[place]),
+            line if (-lines..0).contains(&line) => Side::Before,
+            line if (lines..2 * lines).contains(&line) => Side::Behind,
+            _ => return None,
+        };
+        if self.model.page_end == PageEnd::Stop {
+            return None;
+        }
+        if self.next_pages[place] == NONE {
+            let next = self.lines.page(port.neighbour(side)?);
+            if next == self.pages[place] {
+                return None;
+            }
+            if let Some(other) = position(&self.next_pages, next) {
+                self.next_pages[other] = NONE;
+            }
+            self.next_pages[place] = next;
+        }
+        Some(self.next_pages[place])
+    }
+
+    /// The page that a stream has crossed into is asked for: the stream is that page's now.
+    fn arrive(&mut self, page: u64) -> Option<usize> {
+        if self.model.page_end == PageEnd::Stop {
+            return None;
+        }
+        let place = position(&self.next_pages, page)?;
+        let stream = &mut self.streams[place];
+        let lines = self.lines.number() as i64 * stream.stride.signum();
+        stream.last -= lines;
+        stream.ahead -= lines;
+        self.pages[place] = page;
+        self.next_pages[place] = NONE;
+        Some(place)
     }
 
     /// A page comes in, in the place of the one used longest ago.
     fn begin(&mut self, page: u64, stream: Stream) {
         if self.pages.len() < self.model.entries as usize {
             self.pages.push(page);
+            self.next_pages.push(NONE);
             self.used.push(self.requests);
             self.streams.push(stream);
             return;
@@ -185,6 +290,7 @@ impl Streams {
         let earliest = self.used.iter().copied().fold(i64::MAX, i64::min);
         if let Some(oldest) = position(&self.used, earliest) {
             (self.pages[oldest], self.used[oldest], self.streams[oldest]) = (page, self.requests, stream);
+            self.next_pages[oldest] = NONE;
         }
     }
 }
@@ -209,17 +315,35 @@ fn next_lines(model: &PrefetchModel, line: Line, lines: PageLines) -> impl Itera
 mod tests {
     use super::*;
 
-    const MODEL: StreamModel = StreamModel { entries: 2, degree: 2, distance: 4 };
+    const MODEL: StreamModel = StreamModel { entries: 2, degree: 2, distance: 4, page_end: PageEnd::Stop };
+    const CROSSING: StreamModel = StreamModel { page_end: PageEnd::Cross, ..MODEL };
+
+    /// Room for all that is prefetched, in an address space where virtual page 1 is physical page 7, and all before it are mapped to themselves.
+    #[derive(Default)]
+    struct Room {
+        page: u64,
+        brought: Vec<u64>,
+    }
+
+    impl StreamPort for Room {
+        fn bring_to_l2(&mut self, line: Line) -> Option<()> {
+            self.brought.push(line.0);
+            Some(())
+        }
+
+        fn neighbour(&mut self, side: Side) -> Option<Line> {
+            let page = if side == Side::Behind { self.page + 1 } else { self.page.checked_sub(1)? };
+            (page < 2).then_some(Line(64 * if page == 1 { 7 } else { page }))
+        }
+    }
 
     fn prefetched(streams: &mut Streams, lines: impl IntoIterator<Item = u64>) -> Vec<u64> {
-        let mut all = Vec::new();
+        let mut room = Room::default();
         for line in lines {
-            streams.request(Line(line), |line| {
-                all.push(line.0);
-                Some(())
-            });
+            room.page = if line / 64 == 7 { 1 } else { line / 64 };
+            streams.request(Line(line), &mut room);
         }
-        all
+        room.brought
     }
 
     #[test]
@@ -232,6 +356,31 @@ mod tests {
         assert_eq!(prefetched(&mut streams, [15]), [27]);
         assert_eq!(prefetched(&mut streams, [64 + 63, 64 + 62, 64 + 61]), [64 + 60, 64 + 59], "downwards");
         assert_eq!(prefetched(&mut Streams::new(&MODEL, 64), [61, 62, 63]), []);
+    }
+
+    #[test]
+    fn a_stream_crosses_into_the_page_that_is_next_by_virtual_addresses() {
+        let mut streams = Streams::new(&CROSSING, 64);
+        assert_eq!(prefetched(&mut streams, [60, 61, 62]), [63, 7 * 64], "upwards");
+        assert_eq!(prefetched(&mut streams, [63]), [7 * 64 + 1, 7 * 64 + 2]);
+        assert_eq!(prefetched(&mut streams, [7 * 64]), [7 * 64 + 3, 7 * 64 + 4], "it arrives, and goes on at once");
+        assert_eq!(streams.pages, [7], "with the entry that it had");
+        assert_eq!(prefetched(&mut streams, [7 * 64 + 61, 7 * 64 + 62, 7 * 64 + 63]), [], "no page is behind it");
+        let mut streams = Streams::new(&CROSSING, 64);
+        assert_eq!(prefetched(&mut streams, [7 * 64 + 2, 7 * 64 + 1, 7 * 64]), [63, 62], "downwards");
+        assert_eq!(prefetched(&mut streams, [63]), [61, 60]);
+        assert_eq!(prefetched(&mut Streams::new(&CROSSING, 64), [2, 1, 0]), [], "no page is before it");
+    }
+
+    #[test]
+    fn a_page_is_next_to_one_stream_at_most() {
+        let mut streams = Streams::new(&CROSSING, 64);
+        // Page 0 upwards, and page 2, whose page before is the same.
+        prefetched(&mut streams, [61, 62, 63]);
+        assert_eq!(streams.next_pages, [7]);
+        prefetched(&mut streams, [2 * 64 + 2, 2 * 64 + 1, 2 * 64]);
+        assert_eq!(streams.next_pages, [NONE, 7]);
+        assert_eq!(prefetched(&mut streams, [7 * 64 + 63]), [7 * 64 + 61, 7 * 64 + 60], "the latest arrives");
     }
 
     #[test]

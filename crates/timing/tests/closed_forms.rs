@@ -18,7 +18,10 @@ fn model() -> CoreModel {
         mispredict: 15,
         stores: StoreModel { entries: 8, drain: Drain::InOrder },
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
-        prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+        prefetch: PrefetchModel {
+            next_line: 0,
+            stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
+        },
     }
 }
 
@@ -28,6 +31,10 @@ struct Cold;
 impl PrefetchLines for Cold {
     fn prefetch(&mut self, _: Line, _: Level) -> Level {
         Level::Memory
+    }
+
+    fn page(&mut self, page: Gva) -> Option<Line> {
+        Some(Line(page.0 / 64))
     }
 }
 
@@ -39,7 +46,11 @@ struct Run {
 
 impl Run {
     fn new(model: &CoreModel) -> Self {
-        let around = Surroundings { latencies: LATENCIES, l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 };
+        Self::with(model, 64)
+    }
+
+    fn with(model: &CoreModel, lines_of_page: u64) -> Self {
+        let around = Surroundings { latencies: LATENCIES, l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page };
         Self { core: Core::new(model, &around), next: 0 }
     }
 
@@ -308,8 +319,8 @@ fn who_uses_a_line_under_way_waits_for_it_and_takes_no_miss_register() {
 }
 
 /// Lines one after the other, each read by eight loads.
-fn stream(prefetch: PrefetchModel, lines: u64) -> u64 {
-    let mut run = Run::new(&CoreModel { prefetch, ..model() });
+fn stream(prefetch: PrefetchModel, lines: u64, lines_of_page: u64) -> u64 {
+    let mut run = Run::with(&CoreModel { prefetch, ..model() }, lines_of_page);
     let mut brought = Brought::default();
     for line in 0..lines {
         for part in 0..8 {
@@ -341,20 +352,31 @@ impl PrefetchLines for Brought {
         self.0.insert(line.0, before.min(into));
         before
     }
+
+    fn page(&mut self, page: Gva) -> Option<Line> {
+        Some(Line(page.0 / 64))
+    }
 }
 
 #[test]
 fn a_stream_costs_latency_without_the_prefetcher_and_bandwidth_with_it() {
     let off = model().prefetch;
-    let on = PrefetchModel { stream: StreamModel { entries: 32, degree: 2, distance: 20 }, ..off };
+    let on =
+        PrefetchModel { stream: StreamModel { entries: 32, degree: 2, distance: 20, page_end: PageEnd::Stop }, ..off };
     let lines = 64 * 100;
     // A window has 128 instructions, which are five or six lines of 24.
-    let without = stream(off, lines);
+    let without = stream(off, lines, 64);
     assert!((lines * MEMORY / 6..lines * MEMORY / 5 + MEMORY).contains(&without), "{without}");
     // 16 lines at a time: less than what the instructions take would be without any miss, and the start of each page beside it.
-    let with = stream(on, lines);
+    let with = stream(on, lines, 64);
     let bandwidth = lines * MEMORY / 16;
     assert!((bandwidth..bandwidth * 3 / 2).contains(&with), "{with}, bandwidth allows {bandwidth}");
+    // A stream that crosses into the next page has one start, as if all were one page.
+    let crossing =
+        stream(PrefetchModel { stream: StreamModel { page_end: PageEnd::Cross, ..on.stream }, ..on }, lines, 64);
+    assert_eq!(crossing, stream(on, lines, lines.next_power_of_two()));
+    assert!((bandwidth..bandwidth * 21 / 20).contains(&crossing), "{crossing}, bandwidth allows {bandwidth}");
+    assert!(crossing < with, "{crossing} with one start, {with} with 100");
 }
 
 #[test]

@@ -18,6 +18,10 @@ impl PrefetchLines for Cold {
     fn prefetch(&mut self, _: Line, _: Level) -> Level {
         Level::Memory
     }
+
+    fn page(&mut self, page: Gva) -> Option<Line> {
+        Some(Line(page.0 / 64))
+    }
 }
 
 fn core() -> Core {
@@ -30,7 +34,10 @@ fn core() -> Core {
         mispredict: 15,
         stores: StoreModel { entries: 8, drain: Drain::InOrder },
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
-        prefetch: PrefetchModel { next_line: 0, stream: StreamModel { entries: 0, degree: 2, distance: 20 } },
+        prefetch: PrefetchModel {
+            next_line: 0,
+            stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
+        },
     };
     let latencies = [4, 14, LLC, MEMORY];
     Core::new(&model, &Surroundings { latencies, l2_tlb: 7, walker: WalkerPort::L1d, lines_of_page: 64 })

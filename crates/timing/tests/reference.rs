@@ -40,9 +40,29 @@ impl Memory {
     }
 }
 
+/// Where a page is mapped, by its number: neighbours are not neighbours in memory, and some are nowhere.
+fn mapped(page: u64) -> Option<u64> {
+    (page % 7 != 3).then_some(page ^ 2)
+}
+
 impl PrefetchLines for Memory {
     fn prefetch(&mut self, line: Line, into: Level) -> Level {
         self.find(line.0, into)
+    }
+
+    fn page(&mut self, page: Gva) -> Option<Line> {
+        Some(Line(mapped(page.0 / 4096)? * LINES_OF_PAGE))
+    }
+}
+
+/// The same for the reference.
+impl reference::Around for Memory {
+    fn prefetch(&mut self, line: u64, into: usize) -> usize {
+        self.find(line, LEVELS[into]) as usize
+    }
+
+    fn page(&self, page: u64) -> Option<u64> {
+        mapped(page)
     }
 }
 
@@ -63,6 +83,7 @@ fn shape(random: &mut Random) -> CoreShape {
             degree: 1 + random.index(3),
             distance: random.between(1, 8),
             lines_of_page: LINES_OF_PAGE,
+            crosses: random.one_in(2),
         },
         latencies: [1 + random.below(4), 5 + random.below(10), 20 + random.below(20), 50 + random.below(200)],
         l2_tlb: random.below(10),
@@ -92,6 +113,7 @@ fn core(shape: &CoreShape) -> Core {
                 entries: shape.stream.pages as u32,
                 degree: shape.stream.degree as u32,
                 distance: shape.stream.distance as u64,
+                page_end: if shape.stream.crosses { PageEnd::Cross } else { PageEnd::Stop },
             },
         },
     };
@@ -105,8 +127,9 @@ fn core(shape: &CoreShape) -> Core {
 struct Generator {
     random: Random,
     memory: Memory,
-    /// Where a scan is.
+    /// Where a scan is, and how many lines it goes on at a time.
     scan: u64,
+    stride: i64,
 }
 
 impl Generator {
@@ -121,7 +144,7 @@ impl Generator {
 
     fn line(&mut self) -> u64 {
         if self.random.one_in(2) {
-            self.scan += 1;
+            self.scan = self.scan.wrapping_add_signed(self.stride);
             self.scan
         } else {
             self.random.below(1 << self.random.clone().pick(&[3, 8, 12]))
@@ -148,9 +171,13 @@ impl Generator {
 
     fn uses(&mut self) -> Uses {
         let translation = self.translation();
-        let line = self.line();
+        let virtual_line = self.line();
+        let (page, in_page) = (virtual_line / LINES_OF_PAGE, virtual_line % LINES_OF_PAGE);
+        // What is mapped nowhere cannot be accessed.
+        let (page, place) = mapped(page).map_or((page + 1, page + 1), |place| (page, place));
+        let line = place * LINES_OF_PAGE + in_page;
         let level = self.memory.find(line, Level::L1) as usize;
-        Uses { address: line * 64, translation, line, level }
+        Uses { address: (page * LINES_OF_PAGE + in_page) * 64, translation, line, level }
     }
 
     fn before(&mut self) -> Vec<Before> {
@@ -295,7 +322,8 @@ fn the_core_keeps_the_time_of_the_reference() {
         let shape = shape(&mut random);
         let mut obvious = reference::Core::new(shape);
         let mut core = core(&shape);
-        let mut generator = Generator { random, memory: Memory::default(), scan: 1 << 20 };
+        let mut generator = Generator { random, memory: Memory::default(), scan: (1 << 20) + 32, stride: 1 };
+        generator.stride = generator.random.pick(&[1, -1, 2, 5]);
         let mut phase = 1;
         for number in 0..INSTRUCTIONS {
             if generator.random.one_in(40) {
@@ -306,7 +334,7 @@ fn the_core_keeps_the_time_of_the_reference() {
                 Instruction { before: if calm { Vec::new() } else { generator.before() }, does: generator.does(calm) };
             // Both prefetch, each into caches of its own.
             let mut own = Memory { levels: generator.memory.levels.clone() };
-            let times = obvious.execute(&instruction, &mut |line, into| own.find(line, LEVELS[into]) as usize);
+            let times = obvious.execute(&instruction, &mut own);
             let index = Index(number);
             if report(&mut core, index, &instruction, &mut generator.memory) {
                 reported += 1;
@@ -321,7 +349,7 @@ fn the_core_keeps_the_time_of_the_reference() {
         }
         core.serialize(Index(INSTRUCTIONS), Serialize::Stores);
         let end = Instruction { before: vec![Before::Empty], does: vec![Does::Operation(0, Vec::new())] };
-        let times = obvious.execute(&end, &mut |_, _| 0);
+        let times = obvious.execute(&end, &mut Memory::default());
         let time = core.time();
         assert_eq!(INSTRUCTIONS + time.total().0, times.dispatch, "stream {stream} of {shape:?}");
         let (stalls, lost) = (time.stalls, obvious.lost());

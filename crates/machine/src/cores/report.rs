@@ -1,7 +1,6 @@
 //! What a hart reports, as the core of its pCPU is given it.
 
-use super::{Cores, OwnCore, PrefetchPort, pending::Exited};
-use crate::caches::Caches;
+use super::{Cores, GuestPages, OwnCore, PrefetchPort, pending::Exited};
 use hart::report::{
     BranchOutcome, BranchWay, DataKind, DataPlace, DataReport, Outstanding, RegisterSet, Report, Serialize, Walks,
 };
@@ -18,14 +17,19 @@ const fn registers(set: RegisterSet) -> Registers {
 impl Cores {
     /// See [`hart::Bus::report`].
     #[inline(always)]
-    pub(crate) fn report(&mut self, caches: &mut Caches, pcpu: usize, index: Index, report: Report) -> Outstanding {
-        self.own[pcpu].report(index, report, &mut PrefetchPort { caches, pcpu })
+    pub(crate) fn report(
+        &mut self,
+        mut port: PrefetchPort<'_, impl GuestPages>,
+        index: Index,
+        report: Report,
+    ) -> Outstanding {
+        self.own[port.pcpu].report(index, report, &mut port)
     }
 }
 
 impl OwnCore {
     #[inline(always)]
-    fn report(&mut self, index: Index, report: Report, port: &mut PrefetchPort<'_>) -> Outstanding {
+    fn report(&mut self, index: Index, report: Report, port: &mut PrefetchPort<'_, impl GuestPages>) -> Outstanding {
         if let Report::Branch { pc, way, reads } = report {
             let outcome = self.core.predict(pc, way_of(way));
             return self.branch(index, outcome, registers(reads));
@@ -112,7 +116,7 @@ impl OwnCore {
 
     /// An access. One that changes nothing in caches and TLBs, as most of a busy core do, needs no more than the core.
     #[inline]
-    fn data(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_>) {
+    fn data(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_, impl GuestPages>) {
         let (address_of, stores) = (registers(data.address_of), registers(data.stores));
         if let DataPlace::LatestLine(at) = data.place
             && self.pending.is_empty()
@@ -130,7 +134,7 @@ impl OwnCore {
     }
 
     #[inline(never)]
-    fn miss(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_>) {
+    fn miss(&mut self, index: Index, data: &DataReport, port: &mut PrefetchPort<'_, impl GuestPages>) {
         let line = match data.place {
             DataPlace::LatestLine(at) | DataPlace::Line(at) => {
                 Some(port.caches.locate(port.pcpu, at, data.kind.access()))
@@ -148,7 +152,7 @@ impl OwnCore {
         self.pending.clear();
     }
 
-    fn serialize(&mut self, index: Index, serialize: Serialize, port: &mut PrefetchPort<'_>) {
+    fn serialize(&mut self, index: Index, serialize: Serialize, port: &mut PrefetchPort<'_, impl GuestPages>) {
         if self.pending.is_translated() {
             // A walk that ended in a fault: the trap waits for it.
             let access = self.pending.access(0, None);
