@@ -33,6 +33,8 @@ pub struct Findings {
     pub overlap: Overlap,
     /// The work of prefetchers.
     pub prefetch: Finding<Prefetch>,
+    /// Streams through memory.
+    pub streams: Finding<Streams>,
     /// What was measured by size or count.
     pub curves: Vec<Curve>,
 }
@@ -136,6 +138,27 @@ pub struct Prefetch {
     pub ascending: Spread,
     /// Random.
     pub random: Spread,
+}
+
+/// Nanoseconds of a line of a stream through memory, by the order in which pages of 4K come. No load waits for another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Streams {
+    /// Ascending.
+    pub ascending: Spread,
+    /// Random, within huge pages.
+    pub random: Spread,
+}
+
+impl Streams {
+    /// The most that a line of ascending pages may take, as a share of one of random pages, where prefetchers cross into the next page. If they do not,
+    /// the two take the same.
+    const CROSSES: f64 = 0.75;
+
+    /// Whether prefetchers cross from a page of 4K into the next one.
+    #[must_use]
+    pub fn cross_pages(&self) -> bool {
+        self.ascending.median <= Self::CROSSES * self.random.median
+    }
 }
 
 /// Which measurement a curve is.

@@ -19,14 +19,15 @@ mod random;
 mod raw;
 mod spread;
 pub mod staircase;
+mod streams;
 mod timing;
 mod tlb;
 mod visits;
 mod ways;
 
 pub use findings::{
-    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, TOGETHER, Tlb,
-    TlbLevel, Translated, Walks,
+    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
+    Tlb, TlbLevel, Translated, Walks,
 };
 pub use host::{Host, SystemCache};
 pub use measure::measure;

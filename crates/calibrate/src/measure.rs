@@ -9,7 +9,7 @@ use crate::raw::Mapping;
 use crate::timing::Effort;
 use crate::tlb::{Bench, Measured};
 use crate::visits::Lines;
-use crate::{overlap, pipeline};
+use crate::{overlap, pipeline, streams};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// Memory that a program may take on a machine that others use as well.
@@ -42,6 +42,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
+    let streams = found.memory.clone().map(|_| streams::measure(effort, &mut buffer, all));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
     let findings = Findings {
@@ -56,6 +57,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         huge_walks: tlbs.huge.walks,
         overlap,
         prefetch,
+        streams,
         curves,
     };
     Ok(findings.without_noise())

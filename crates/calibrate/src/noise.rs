@@ -9,7 +9,7 @@ const MOST: f64 = 0.5;
 impl Findings {
     /// The same, with a reason in place of each number that is too noisy.
     pub(crate) fn without_noise(self) -> Self {
-        let Self { pipeline, caches, base_tlb, huge_tlb, walks, huge_walks, overlap, prefetch, .. } = self;
+        let Self { pipeline, caches, base_tlb, huge_tlb, walks, huge_walks, overlap, prefetch, streams, .. } = self;
         let Pipeline { clock_hz, timestamp_hz, width } = pipeline;
         let caches = Caches {
             levels: caches
@@ -41,6 +41,11 @@ impl Findings {
                 steady(prefetch.ascending)?;
                 steady(prefetch.random)?;
                 Ok(prefetch)
+            }),
+            streams: streams.and_then(|streams| {
+                steady(streams.ascending)?;
+                steady(streams.random)?;
+                Ok(streams)
             }),
             ..self
         }

@@ -1,7 +1,7 @@
 //! The host model of what was measured. What was not comes from a base, by name.
 
 use super::array::{self, Shape};
-use super::{Quantity, quantities};
+use super::{Quantity, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
 use calibrate::{Cache, Finding, Findings, Host, Spread, Tlb};
 use config::host_model::{ArrayModel, HostModel};
@@ -15,6 +15,10 @@ pub(crate) struct Calibrated<'c> {
     pub(crate) base_name: &'c str,
     pub(crate) base: &'c HostModel,
 }
+
+/// The most that the model can have of lines that the L2 waits for, and of strides that its prefetcher runs ahead.
+const MOST_MISSES: f64 = 256.0;
+const MOST_STRIDES: f64 = 64.0;
 
 /// A number of the model with its comment.
 struct Line {
@@ -55,6 +59,8 @@ impl Calibrated<'_> {
             "walk.2m.independent",
             "prefetch.ascending",
             "prefetch.random",
+            "stream.ascending",
+            "stream.random",
         ] {
             if let Some(said) = self.said(key) {
                 let _ = writeln!(text, "# {said}");
@@ -181,7 +187,30 @@ impl Calibrated<'_> {
         };
         let width = line("width", "width", &self.findings.pipeline.width);
         let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
-        width.into_iter().chain(misses).collect()
+        width.into_iter().chain(misses).chain(self.streams()).collect()
+    }
+
+    /// What the L2 and its prefetcher do for a stream. Where the prefetcher stops at the end of each page, too much of a stream's time is its start in
+    /// pages: then the number of lines under way is the base's.
+    fn streams(&self) -> Vec<Line> {
+        let Ok(streams) = &self.findings.streams else { return Vec::new() };
+        if !self.base_has("core.prefetch.stream") {
+            return Vec::new();
+        }
+        let crosses = streams.cross_pages();
+        let (name, why) = if crosses { ("cross", "more") } else { ("stop", "no more") };
+        let comment = format!("A line of a stream takes {why} time where pages of 4K come in random order, as above");
+        let page_end = Line { comment, text: format!("prefetch.stream.page_end = \"{name}\"") };
+        let lines = lines_under_way(self.findings).ok().filter(|_| crosses).and_then(|lines| {
+            let lines = lines.median.round();
+            let text = format!(
+                "l2_misses = {}\nprefetch.stream.distance = {}",
+                lines.clamp(1.0, MOST_MISSES),
+                lines.clamp(1.0, MOST_STRIDES)
+            );
+            Some(Line { comment: self.said("stream.outstanding")?, text })
+        });
+        [Some(page_end), lines].into_iter().flatten().collect()
     }
 
     fn costs(&self) -> Vec<Line> {

@@ -164,6 +164,9 @@ const PAGE_CONFLICTS: &str = "a chase over more and more pages of one set";
 const WALK: &str = "a chase over twice as many pages as the TLBs reach, less one through as many lines of few pages";
 const WALKS: &str = "the same with eight chases that do not wait for each other";
 const MANY: &str = "the latency of one chase, divided by the time of an access of 24 to 32 at the same time";
+const STREAM: &str =
+    "loads of one line after the other, which do not wait for each other; pages of 4K come in this order";
+const UNDER_WAY: &str = "the latency of one chase, divided by the time of a line of a stream";
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -256,7 +259,23 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));
+    let stream = |of: fn(&calibrate::Streams) -> Spread| findings.streams.as_ref().map(of).map_err(Clone::clone);
+    all.push(time("stream.ascending", "stream, line, pages ascending", STREAM, stream(|streams| streams.ascending)));
+    all.push(time("stream.random", "stream, line, pages random", STREAM, stream(|streams| streams.random)));
+    all.push(Quantity::new(
+        "stream.outstanding",
+        "stream, lines under way",
+        Unit::Misses,
+        UNDER_WAY,
+        spread(&lines_under_way(findings)),
+    ));
     all
+}
+
+/// Lines of a stream that are under way at a time, by Little's law.
+pub(crate) fn lines_under_way(findings: &Findings) -> Finding<Spread> {
+    let streams = findings.streams.as_ref().map_err(Clone::clone)?;
+    Ok(findings.caches.memory.clone()?.over(&streams.ascending))
 }
 
 fn tlb(all: &mut Vec<Quantity>, key: &str, name: &str, tlb: &Tlb) {

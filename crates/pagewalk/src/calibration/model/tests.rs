@@ -1,5 +1,5 @@
 use super::*;
-use calibrate::{Caches, HugeEntries, Overlap, Pipeline, SystemCache, TlbLevel, Walks};
+use calibrate::{Caches, HugeEntries, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -49,6 +49,7 @@ fn findings() -> Findings {
         huge_walks: nothing(),
         overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
         prefetch: nothing(),
+        streams: nothing(),
         curves: Vec::new(),
     }
 }
@@ -134,4 +135,29 @@ fn a_machine_of_two_caches_keeps_the_bases_last_level() {
     findings.caches.levels.as_mut().unwrap().truncate(2);
     let (_, model) = model(&findings);
     assert_eq!(model.caches.unwrap().llc, HostModel::load("xeon-2017").unwrap().caches.unwrap().llc);
+}
+
+#[test]
+fn a_prefetcher_that_crosses_pages_has_as_many_lines_under_way_as_littles_law_says() {
+    let of = |ascending, random| {
+        let streams = Streams { ascending: spread(ascending), random: spread(random) };
+        let (text, model) = model(&Findings { streams: Ok(streams), ..findings() });
+        let core = model.core.unwrap();
+        let stream = core.prefetch.stream;
+        (core.l2_misses, stream.distance, format!("{:?}", stream.page_end), text)
+    };
+    // A latency of 100 ns.
+    let (misses, distance, page_end, text) = of(2.0, 9.0);
+    assert_eq!((misses, distance, page_end.as_str()), (50, 50, "Cross"), "{text}");
+    assert!(
+        text.contains("# A line of a stream takes more time where pages of 4K come in random order, as above"),
+        "{text}"
+    );
+    assert!(text.contains("# stream, lines under way: 50.0 misses"), "{text}");
+    let (misses, distance, ..) = of(0.1, 9.0);
+    assert_eq!((misses, distance), (256, 64), "no more than the model can have");
+    let base = HostModel::load("xeon-2017").unwrap().core.unwrap();
+    let (misses, distance, page_end, text) = of(8.0, 9.0);
+    let stream = base.prefetch.stream;
+    assert_eq!((misses, distance, page_end.as_str()), (base.l2_misses, stream.distance, "Stop"), "{text}");
 }
