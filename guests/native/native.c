@@ -17,8 +17,11 @@
 /* Bytes for which pages of a size were asked. */
 static size_t advised;
 
-/* Says how much of the memory is in huge pages, by the kernel's account (proc_pid_smaps(5)). */
-static void tell_of_pages(void)
+/* Bytes of huge pages that have been split. */
+static size_t split;
+
+/* Bytes of memory in huge pages, by the kernel's account (proc_pid_smaps(5)). */
+static size_t huge_pages(void)
 {
     char text[256];
     unsigned long kibibytes = 0;
@@ -29,8 +32,31 @@ static void tell_of_pages(void)
             break;
     if (file != NULL)
         fclose(file);
-    printf("native: advised=%zu huge=%lu\n", advised, kibibytes << 10);
+    return kibibytes << 10;
+}
+
+static void tell_of_pages(void)
+{
+    printf("native: advised=%zu huge=%zu split=%zu\n", advised, huge_pages(), split);
     fflush(stdout);
+}
+
+/* Takes huge pages, and has their frames mapped by entries of 4K: where rights change within a huge page, the kernel splits its entry and leaves
+ * the frames where they are. */
+static bool split_huge_pages(char *memory, size_t bytes)
+{
+    const size_t page_4k = 4096;
+    const size_t page_2m = 2 << 20;
+
+    for (size_t at = 0; at < bytes; at += page_4k)
+        ((volatile char *)memory)[at] = 0;
+    /* Those that were split before are huge no longer. */
+    split += huge_pages();
+    for (size_t at = 0; at + page_2m <= bytes; at += page_2m)
+        if (mprotect(memory + at, page_4k, PROT_READ) != 0 ||
+            mprotect(memory + at, page_4k, PROT_READ | PROT_WRITE) != 0)
+            return false;
+    return true;
 }
 
 void linux_exit(int status)
@@ -79,7 +105,9 @@ void *linux_map_file(int file, uint64_t offset, size_t bytes)
 bool linux_advise(void *memory, size_t bytes, enum linux_advice advice)
 {
     advised += bytes;
-    return madvise(memory, bytes, (int)advice) == 0;
+    if (madvise(memory, bytes, (int)advice) != 0)
+        return false;
+    return getenv("PAGEWALK_SPLIT") == NULL || split_huge_pages(memory, bytes);
 }
 
 /* Time of the processor that this thread has had: what others take of a busy machine is not the program's. */

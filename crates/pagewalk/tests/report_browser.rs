@@ -118,17 +118,19 @@ fn validation(scratch: &Scratch) -> PathBuf {
     let spread = |value: f64| format!(r#"{{"median": {value}, "low": {}, "high": {}}}"#, 0.9 * value, 1.1 * value);
     let point = |program: &str, ratio: f64| {
         format!(
-            r#"{{"program": "{program}", "size": "64M", "operation": "an update", "held_out": false, "ratio_error": 0.1, "time_factor": 1.1,
-                "measured": {{"ns_4k": {}, "ns_2m": {}, "ratio": {}}}, "predicted": {{"ns_4k": 22, "ns_2m": 10, "ratio": 2.2}}}}"#,
+            r#"{{"program": "{program}", "size": "64M", "operation": "an update", "held_out": false, "ratio_error": 0.1, "split_error": -0.05, "time_factor": 1.1,
+                "measured": {{"ns_4k": {}, "ns_2m": {}, "ratio": {}, "ns_split": {}, "split_ratio": {}}}, "predicted": {{"ns_4k": 22, "ns_2m": 10, "ratio": 2.2}}}}"#,
             spread(20.0),
             spread(10.0),
-            spread(ratio)
+            spread(ratio),
+            spread(22.0),
+            spread(1.1 * ratio)
         )
     };
     let json = format!(
         r#"{{"machine": {{"processor": "a processor", "hypervisor": "KVM"}}, "host": {{"name": "mine"}}, "config": {{"harts": 1}},
             "systems": ["nested:4K+4K", "nested:2M+2M"], "fidelity": "core",
-            "summary": {{"median_error": 0.05, "worst_error": 0.1, "median_factor": 1.1}}, "validation": [{}, {}]}}"#,
+            "summary": {{"median_error": 0.05, "worst_error": 0.1, "median_split_error": 0.04, "worst_split_error": 0.05, "median_factor": 1.1}}, "validation": [{}, {}]}}"#,
         point("gups", 2.0),
         point("spmv", 1.05)
     );

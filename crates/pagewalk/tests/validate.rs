@@ -40,11 +40,19 @@ fn a_program_is_measured_and_predicted() {
         |pointer: &str| point.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("{pointer}: {point}"));
     assert_eq!((point["program"].as_str(), point["size"].as_str()), (Some("chase"), Some("16M")));
     // A load takes a cycle of any clock, and no machine waits a microsecond for one.
-    for pointer in ["/measured/ns_4k/median", "/measured/ns_2m/median", "/predicted/ns_4k", "/predicted/ns_2m"] {
+    for pointer in [
+        "/measured/ns_4k/median",
+        "/measured/ns_2m/median",
+        "/measured/ns_split/median",
+        "/predicted/ns_4k",
+        "/predicted/ns_2m",
+    ] {
         assert!((0.2..2000.0).contains(&number(pointer)), "{pointer}: {point}");
     }
-    let error = number("/predicted/ratio") / number("/measured/ratio/median") - 1.0;
-    assert!((number("/ratio_error") - error).abs() < 1e-9, "{point}");
+    for (measured, error) in [("ratio", "ratio_error"), ("split_ratio", "split_error")] {
+        let expected = number("/predicted/ratio") / number(&format!("/measured/{measured}/median")) - 1.0;
+        assert!((number(&format!("/{error}")) - expected).abs() < 1e-9, "{point}");
+    }
     let again = path("again.html");
     ended(&mut command(["report", &json, &again])).succeeded();
     assert!(fs::read(&again).unwrap() == fs::read(&html).unwrap(), "the page made of the JSON is another one");

@@ -117,7 +117,8 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         "",
         "",
         &format!(
-            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages. Predicted by {} and {} on host {} with fidelity {fidelity}, \
+            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages, and `same frames` where entries of 4K map the frames of 2M pages: \
+             what translation alone takes. Predicted by {} and {} on host {} with fidelity {fidelity}, \
              as medians over {} and {} placements in host memory; `held out` are programs that no model is tuned by.",
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
@@ -126,11 +127,16 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         let text = format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have.");
         printer.paragraph("", "", &text)?;
     }
-    if let Some(Summary { median_error, worst_error, median_factor }) = Summary::of(compared) {
+    if let Some(Summary { median_error, worst_error, median_split_error, worst_split_error, median_factor }) =
+        Summary::of(compared)
+    {
         printer.say(&format!(
-            "error of 4K/2M: median {:.1} %, worst {:.1} %; times within a factor of {median_factor:.2} (median)\n",
+            "error of 4K/2M: median {:.1} %, worst {:.1} %; with the same frames {:.1} % and {:.1} %\n\
+             times within a factor of {median_factor:.2} (median)\n",
             100.0 * median_error,
             100.0 * worst_error,
+            100.0 * median_split_error,
+            100.0 * worst_split_error,
         ))?;
     }
     Ok(())
@@ -148,6 +154,8 @@ fn table(compared: &[Compared], made: &Made<'_>) -> Table {
         ("predicted", "predicted_4k_over_2m"),
         ("spread", "predicted_spread_ratio"),
         ("error", "error_ratio"),
+        ("same frames", "measured_split_over_2m"),
+        ("error", "split_error_ratio"),
         ("4K, ns", "predicted_4k_ns"),
         ("factor", "time_factor"),
         ("", "held_out"),
@@ -155,7 +163,7 @@ fn table(compared: &[Compared], made: &Made<'_>) -> Table {
     let exact = ["host_model", "fidelity"].map(Column::exact);
     let mut table = Table::new("validation", columns.map(Column::from).into_iter().chain(exact));
     for one in compared {
-        let Measured { base, huge } = one.measured;
+        let Measured { base, huge, .. } = one.measured;
         table.row([
             Cell::text(one.point.program.name),
             Cell::text(one.point.size),
@@ -167,6 +175,8 @@ fn table(compared: &[Compared], made: &Made<'_>) -> Table {
             Cell::fixed(one.predicted_ratio().median, 2),
             Cell::percent(one.predicted_ratio().relative(), 0),
             Cell::change(one.ratio_error()),
+            Cell::fixed(one.split_ratio().median, 2),
+            Cell::change(one.split_error()),
             Cell::fixed(one.predicted.base.median, 2),
             Cell::fixed(one.time_factor(), 2),
             match one.point.program.tuning {

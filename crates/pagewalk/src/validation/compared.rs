@@ -25,7 +25,12 @@ impl Compared {
         ratio(&self.measured.base, &self.measured.huge)
     }
 
-    /// The same, predicted.
+    /// The same where both have the frames of huge pages, measured: what translation alone takes.
+    pub(crate) fn split_ratio(&self) -> Spread {
+        ratio(&self.measured.split, &self.measured.huge)
+    }
+
+    /// The ratio, predicted.
     pub(crate) fn predicted_ratio(&self) -> Spread {
         ratio(&self.predicted.base, &self.predicted.huge)
     }
@@ -33,6 +38,11 @@ impl Compared {
     /// What is predicted too much of the ratio, as a share of what was measured.
     pub(crate) fn ratio_error(&self) -> f64 {
         self.predicted_ratio().median / self.measured_ratio().median - 1.0
+    }
+
+    /// The same of the ratio with the same frames.
+    pub(crate) fn split_error(&self) -> f64 {
+        self.predicted_ratio().median / self.split_ratio().median - 1.0
     }
 
     /// Predicted time of an operation with 4K pages in units of the measured one.
@@ -63,6 +73,9 @@ pub(crate) struct Summary {
     /// Median and greatest error of the ratio, without signs.
     pub(crate) median_error: f64,
     pub(crate) worst_error: f64,
+    /// The same of the ratio with the same frames.
+    pub(crate) median_split_error: f64,
+    pub(crate) worst_split_error: f64,
     /// Median factor between predicted and measured times, of which the greater is divided by the less.
     pub(crate) median_factor: f64,
 }
@@ -71,10 +84,13 @@ impl Summary {
     /// Of points, of which there is at least one.
     pub(crate) fn of(compared: &[Compared]) -> Option<Self> {
         let errors: Vec<f64> = compared.iter().map(|one| one.ratio_error().abs()).collect();
+        let split_errors: Vec<f64> = compared.iter().map(|one| one.split_error().abs()).collect();
         let factors: Vec<f64> = compared.iter().map(|one| one.time_factor().max(1.0 / one.time_factor())).collect();
         Some(Self {
             median_error: Spread::of_repeats(&errors)?.median,
             worst_error: errors.into_iter().fold(0.0, f64::max),
+            median_split_error: Spread::of_repeats(&split_errors)?.median,
+            worst_split_error: split_errors.into_iter().fold(0.0, f64::max),
             median_factor: Spread::of_repeats(&factors)?.median,
         })
     }
@@ -89,7 +105,7 @@ mod tests {
     fn the_worst_comes_first() {
         let points = points(&[&PROGRAMS[0]], 3);
         let spread = |median: f64| Spread { median, low: median, high: median };
-        let measured = [Measured { base: spread(20.0), huge: spread(10.0) }; 3];
+        let measured = [Measured { base: spread(20.0), huge: spread(10.0), split: spread(16.0) }; 3];
         let predicted = [(22.0, 10.0), (10.0, 10.0), (40.0, 20.0)];
         let predicted = predicted.map(|(base, huge)| Predicted { base: spread(base), huge: spread(huge) });
         let all = compared(&points, &measured, &predicted);
@@ -99,6 +115,10 @@ mod tests {
         let summary = Summary::of(&all).unwrap();
         assert!((summary.median_error - 0.1).abs() < 1e-12 && (summary.worst_error - 0.5).abs() < 1e-12);
         assert!((summary.median_factor - 2.0).abs() < 1e-12, "22/20, 20/10 and 40/20: {summary:?}");
+        // 2.2, 1 and 2 in place of 1.6.
+        assert!(
+            (summary.median_split_error - 0.375).abs() < 1e-12 && (summary.worst_split_error - 0.375).abs() < 1e-12
+        );
         assert_eq!(Summary::of(&[]), None);
     }
 
@@ -107,10 +127,11 @@ mod tests {
         let spread = |median: f64, half: f64| Spread { median, low: median - half, high: median + half };
         let one = Compared {
             point: points(&[&PROGRAMS[0]], 1)[0],
-            measured: Measured { base: spread(20.0, 0.3), huge: spread(10.0, 0.2) },
+            measured: Measured { base: spread(20.0, 0.3), huge: spread(10.0, 0.2), split: spread(15.0, 0.3) },
             predicted: Predicted { base: Spread::exact(1.0), huge: Spread::exact(1.0) },
         };
         let ratio = one.measured_ratio();
         assert!((ratio.median - 2.0).abs() < 1e-12 && (ratio.range() - 0.1).abs() < 1e-12, "{ratio:?}");
+        assert!((one.split_ratio().median - 1.5).abs() < 1e-12, "{:?}", one.split_ratio());
     }
 }

@@ -16,16 +16,21 @@ use std::process::{Command, Output, Stdio};
 pub(crate) enum PageSide {
     Base,
     Huge,
+    /// Entries of base pages for frames that lie as those of huge pages do.
+    Split,
 }
 
+/// The variable that has the programs split their huge pages.
+const SPLIT: &str = "PAGEWALK_SPLIT";
+
 impl PageSide {
-    pub(crate) const BOTH: [Self; 2] = [Self::Base, Self::Huge];
+    pub(crate) const ALL: [Self; 3] = [Self::Base, Self::Huge, Self::Split];
 
     /// The value of the programs' option `page`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Base => "4K",
-            Self::Huge => "2M",
+            Self::Huge | Self::Split => "2M",
         }
     }
 }
@@ -40,6 +45,7 @@ pub(crate) struct Native {
 pub(crate) struct Measured {
     pub(crate) base: Spread,
     pub(crate) huge: Spread,
+    pub(crate) split: Spread,
 }
 
 impl Native {
@@ -77,19 +83,19 @@ impl Native {
         Ok(())
     }
 
-    /// Measures a point: `repeats` runs with each page size, in turns, so that whatever else the machine does is done to both.
+    /// Measures a point: `repeats` runs of each kind of pages, in turns, so that whatever else the machine does is done to all.
     ///
     /// # Errors
     /// [`Failure::Run`]: a program fails, or the system does not give the pages that were asked for.
     pub(crate) fn measure(&self, point: &Point, repeats: usize) -> Result<Measured, Failure> {
-        let mut times = [Vec::new(), Vec::new()];
+        let mut times = [const { Vec::new() }; PageSide::ALL.len()];
         for _ in 0..repeats {
-            for (times, side) in times.iter_mut().zip(PageSide::BOTH) {
+            for (times, side) in times.iter_mut().zip(PageSide::ALL) {
                 times.push(self.run(point, side)?);
             }
         }
-        let [base, huge] = times.map(|times| Spread::of_repeats(&times).expect("there is a repeat"));
-        Ok(Measured { base, huge })
+        let [base, huge, split] = times.map(|times| Spread::of_repeats(&times).expect("there is a repeat"));
+        Ok(Measured { base, huge, split })
     }
 
     fn run(&self, point: &Point, side: PageSide) -> Result<f64, Failure> {
@@ -100,6 +106,9 @@ impl Native {
         let program: PathBuf = self.directory.path().join("program");
         let mut command = Command::new(program);
         command.arg(point.program.name).args(point.options().split(' ')).arg(format!("page={}", side.name()));
+        if side == PageSide::Split {
+            command.env(SPLIT, "1");
+        }
         let Output { status, stdout, .. } =
             command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
         let output = String::from_utf8_lossy(&stdout);
@@ -118,16 +127,19 @@ fn check_pages(output: &str, side: PageSide) -> Result<(), String> {
         let words = line.split_whitespace().filter_map(|word| word.split_once('='));
         words.filter(|(name, _)| *name == key).find_map(|(_, value)| value.parse::<u64>().ok())
     };
-    let (Some(advised), Some(huge)) = (figure("advised"), figure("huge")) else {
+    let (Some(advised), Some(huge), Some(split)) = (figure("advised"), figure("huge"), figure("split")) else {
         return Err(format!("`{line}` says nothing of its pages"));
     };
     match side {
         // A page at the end of each area may be left out.
-        PageSide::Huge if huge < advised / 10 * 9 => {
-            Err(format!("the kernel gave {} MiB of {} MiB in huge pages", huge >> 20, advised >> 20))
+        PageSide::Huge | PageSide::Split if huge + split < advised / 10 * 9 => {
+            Err(format!("the kernel gave {} MiB of {} MiB in huge pages", (huge + split) >> 20, advised >> 20))
+        }
+        PageSide::Split if huge > advised / 10 => {
+            Err(format!("{} MiB of {} MiB in huge pages are not split", huge >> 20, advised >> 20))
         }
         PageSide::Base if huge > 0 => Err("the kernel gave huge pages where base pages were asked for".to_owned()),
-        PageSide::Huge | PageSide::Base => Ok(()),
+        PageSide::Huge | PageSide::Base | PageSide::Split => Ok(()),
     }
 }
 
@@ -137,12 +149,16 @@ mod tests {
 
     #[test]
     fn pages_that_were_not_given_are_noticed() {
-        let line = |advised: u64, huge: u64| format!("gups: ok\nnative: advised={advised} huge={huge}\n");
+        let line = |advised: u64, huge: u64| format!("gups: ok\nnative: advised={advised} huge={huge} split=0\n");
         assert_eq!(check_pages(&line(16 << 20, 16 << 20), PageSide::Huge), Ok(()));
         assert_eq!(check_pages(&line(16 << 20, 0), PageSide::Base), Ok(()));
         assert!(check_pages(&line(16 << 20, 2 << 20), PageSide::Huge).unwrap_err().contains("2 MiB of 16 MiB"));
         assert!(check_pages(&line(16 << 20, 2 << 20), PageSide::Base).is_err());
         assert!(check_pages("gups: ok\n", PageSide::Base).is_err());
+        let split = |huge: u64| format!("native: advised={} huge={huge} split={}\n", 16 << 20, 16 << 20);
+        assert_eq!(check_pages(&split(0), PageSide::Split), Ok(()));
+        assert!(check_pages(&split(16 << 20), PageSide::Split).unwrap_err().contains("16 MiB of 16 MiB"));
+        assert!(check_pages(&line(16 << 20, 0), PageSide::Split).unwrap_err().contains("0 MiB of 16 MiB"));
     }
 
     /// What is compiled includes nothing that is not unpacked.

@@ -29,6 +29,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
     let summary = Summary::of(compared).map(|summary| {
         json!({
             "median_error": summary.median_error, "worst_error": summary.worst_error, "median_factor": summary.median_factor,
+            "median_split_error": summary.median_split_error, "worst_split_error": summary.worst_split_error,
         })
     });
     json!({
@@ -55,12 +56,14 @@ fn one(compared: &Compared) -> Value {
         "held_out": program.tuning == Tuning::HeldOut,
         "measured": {
             "ns_4k": spread(&compared.measured.base), "ns_2m": spread(&compared.measured.huge), "ratio": spread(&compared.measured_ratio()),
+            "ns_split": spread(&compared.measured.split), "split_ratio": spread(&compared.split_ratio()),
         },
         "predicted": {
             "ns_4k": predicted.base.median, "ns_2m": predicted.huge.median, "ratio": ratio.median,
             "ranges": { "ns_4k": spread(&predicted.base), "ns_2m": spread(&predicted.huge), "ratio": spread(&ratio) },
         },
         "ratio_error": compared.ratio_error(),
+        "split_error": compared.split_error(),
         "time_factor": compared.time_factor(),
     })
 }
