@@ -55,6 +55,9 @@ impl Step {
 /// How a step is performed beside others: what it printed.
 pub(crate) type Apart = fn(&Step) -> Result<String, Failure>;
 
+/// A step under way beside others: in the end what it printed, and how long it took.
+type Beside<'s> = ScopedJoinHandle<'s, Result<(String, Duration), Failure>>;
+
 /// Performs a step in a process of its own, so that what it prints does not mix with what others print.
 pub(crate) fn in_a_process(step: &Step) -> Result<String, Failure> {
     let program = std::env::current_exe().map_err(|error| format!("{}: {error}", step.name))?;
@@ -67,7 +70,7 @@ pub(crate) fn perform_all(steps: &[Step], tier: Tier, apart: Apart) -> Result<()
     let start = Instant::now();
     let mut taken = Vec::new();
     thread::scope(|scope| -> Result<(), Failure> {
-        let mut beside: Vec<(&Step, ScopedJoinHandle<'_, Result<(String, Duration), Failure>>)> = Vec::new();
+        let mut beside: Vec<(&Step, Beside<'_>)> = Vec::new();
         for step in steps.iter().filter(|step| step.tiers.contains(&tier)) {
             for (earlier, running) in beside.extract_if(.., |(earlier, _)| earlier.needed_by == Some(step.name)) {
                 taken.push((earlier.name, join(running)?));
@@ -95,7 +98,7 @@ pub(crate) fn perform_all(steps: &[Step], tier: Tier, apart: Apart) -> Result<()
 }
 
 /// Waits for a step that runs beside others, and prints what it printed; how long it took.
-fn join(running: ScopedJoinHandle<'_, Result<(String, Duration), Failure>>) -> Result<Duration, Failure> {
+fn join(running: Beside<'_>) -> Result<Duration, Failure> {
     let (printed, taken) = running.join().expect("a step fails with an error, and does not panic")?;
     print!("{printed}");
     Ok(taken)
