@@ -108,6 +108,27 @@ fn compiled_code_reports_to_a_core_what_an_interpreter_does() {
     assert_eq!(first["runs"], of("engine=compiled-all")["runs"]);
 }
 
+/// The prefetcher finds the next page whatever translates it, and changes no TLB and no walk cache.
+#[test]
+fn a_stream_that_crosses_pages_is_faster_under_every_scheme_and_walks_as_much() {
+    let of = |page_end: &str, engine: &str| {
+        let schemes = "native,native:2M,nested,nested:2M+4K,shadow,flat,dual-direct";
+        let machine = ["--workload", "stream:2M", "--scheme", schemes, "--set", "guest_time=instructions"];
+        let core = ["--set", "host=xeon-2017", "--set", "fidelity=core", "--set", engine];
+        let page_end = format!("host.core.prefetch.stream.page_end={page_end}");
+        compare(&[&machine[..], &core, &["--set", &page_end]].concat())
+    };
+    let crosses = of("cross", "engine=compiled");
+    for (stop, cross) in runs_of(&of("stop", "engine=compiled")).iter().zip(runs_of(&crosses)) {
+        let (before, after) = (number(stop, "/cycles"), number(&cross, "/cycles"));
+        assert!(after < before, "{after} cycles in place of {before}: {cross:#}");
+        for same in ["/instructions", "/tlb/l1d_misses", "/tlb/l2_misses", "/walks/guest_refs", "/walks/host_refs"] {
+            assert_eq!(number(stop, same), number(&cross, same), "{same}: {cross:#}");
+        }
+    }
+    assert_eq!(crosses["runs"], of("cross", "engine=match")["runs"]);
+}
+
 /// Caches change the time of things, and through it the kernel's ticks; not what a program does.
 #[test]
 fn the_same_work_is_done_under_either_fidelity() {

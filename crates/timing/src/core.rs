@@ -313,8 +313,9 @@ mod tests {
     use crate::{
         event::{Line, TableReference, Walk},
         predictor::PredictorModel,
-        prefetcher::{PageEnd, PrefetchModel, StreamModel},
+        prefetcher::PrefetchModel,
         store_buffer::{Drain, StoreModel},
+        stream::{PageEnd, StreamModel},
         surroundings::WalkerPort,
     };
 

@@ -31,6 +31,7 @@ mod prefetcher;
 mod scoreboard;
 mod slots;
 mod store_buffer;
+mod stream;
 mod surroundings;
 mod ticks;
 mod time;
@@ -45,8 +46,9 @@ pub use event::{
 pub use misses::PrefetchLines;
 pub use model::CoreModel;
 pub use predictor::{Outcome, PredictorModel, PredictorState};
-pub use prefetcher::{PageEnd, PrefetchModel, StreamModel};
+pub use prefetcher::PrefetchModel;
 pub use store_buffer::{Drain, StoreModel};
+pub use stream::{PageEnd, StreamModel};
 pub use surroundings::{Surroundings, WalkerPort};
 pub use ticks::{Index, Ticks};
 pub use time::{Stalls, Time};
