@@ -234,7 +234,7 @@ mod tests {
     const MODEL: StreamModel = StreamModel { entries: 2, degree: 2, distance: 4, page_end: PageEnd::Stop };
     const CROSSING: StreamModel = StreamModel { page_end: PageEnd::Cross, ..MODEL };
 
-    /// Room for all that is prefetched, in an address space where virtual page 1 is physical page 7, and all before it are mapped to themselves.
+    /// Room for all that is prefetched. Virtual page 1 is physical page 7, page 0 is mapped to page 0, and page 9 and its neighbours to page 9.
     #[derive(Default)]
     struct Room {
         page: u64,
@@ -248,6 +248,9 @@ mod tests {
         }
 
         fn neighbour(&mut self, side: Side) -> Option<Line> {
+            if self.page == 9 {
+                return Some(Line(64 * 9));
+            }
             let page = if side == Side::Behind { self.page + 1 } else { self.page.checked_sub(1)? };
             (page < 2).then_some(Line(64 * if page == 1 { 7 } else { page }))
         }
@@ -286,6 +289,13 @@ mod tests {
         assert_eq!(prefetched(&mut streams, [7 * 64 + 2, 7 * 64 + 1, 7 * 64]), [63, 62], "downwards");
         assert_eq!(prefetched(&mut streams, [63]), [61, 60]);
         assert_eq!(prefetched(&mut Streams::new(&CROSSING, 64), [2, 1, 0]), [], "no page is before it");
+    }
+
+    #[test]
+    fn a_stream_does_not_cross_into_the_page_that_it_is_in() {
+        let mut streams = Streams::new(&CROSSING, 64);
+        assert_eq!(prefetched(&mut streams, [9 * 64 + 61, 9 * 64 + 62, 9 * 64 + 63]), []);
+        assert_eq!(streams.next_pages, [NONE]);
     }
 
     #[test]
