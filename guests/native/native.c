@@ -56,7 +56,8 @@ static bool split_huge_pages(char *memory, size_t bytes)
         if (mprotect(memory + at, page_4k, PROT_READ) != 0 ||
             mprotect(memory + at, page_4k, PROT_READ | PROT_WRITE) != 0)
             return false;
-    return true;
+    /* Else the kernel makes huge pages of them again while the program runs (khugepaged). */
+    return madvise(memory, bytes, LINUX_ADVICE_NO_HUGE_PAGES) == 0;
 }
 
 void linux_exit(int status)
