@@ -5,7 +5,7 @@ use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
 use crate::timing::{Effort, step};
-use crate::visits::{Lines, Window, WithinPage};
+use crate::visits::{Lines, Order, Window};
 
 /// Numbers of chases from which on nothing becomes faster.
 const SATURATED: u64 = 24;
@@ -42,7 +42,7 @@ pub(crate) fn prefetch(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Pr
         let mut chain = lines.by_page(buffer, within);
         step(effort, 0, |steps| chain.follow(steps))
     };
-    Prefetch { ascending: time(WithinPage::Ascending), random: time(WithinPage::Random) }
+    Prefetch { ascending: time(Order::Ascending), random: time(Order::Random) }
 }
 
 #[cfg(test)]

@@ -8,15 +8,8 @@ use crate::pages::{BASE, HUGE};
 use crate::random::Random;
 use crate::raw::Mapping;
 use crate::timing::{Effort, step};
-use crate::visits::Lines;
+use crate::visits::{Lines, Order};
 use std::hint::black_box;
-
-/// The order in which the pages of 4K of a huge page are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Order {
-    Ascending,
-    Random,
-}
 
 /// Measures both orders. They differ within huge pages alone, so that the TLB of huge pages sees the same.
 pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Streams {

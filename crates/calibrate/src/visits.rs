@@ -13,9 +13,9 @@ pub(crate) struct Lines {
     pub(crate) line: usize,
 }
 
-/// The order of lines within a page.
+/// The order of the lines of a page, or of the pages of a huge page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WithinPage {
+pub(crate) enum Order {
     Ascending,
     Random,
 }
@@ -60,15 +60,15 @@ impl Lines {
     }
 
     /// All lines of a page before those of the next; pages in random order.
-    pub(crate) fn by_page(self, memory: &mut Mapping, within: WithinPage) -> Chain<'_> {
+    pub(crate) fn by_page(self, memory: &mut Mapping, within: Order) -> Chain<'_> {
         let mut random = Random::new(self.size);
         let per_page = BASE / self.line;
         let mut order = Vec::with_capacity(self.size as usize / self.line);
         for page in random.order(self.size as usize / BASE) {
             let first = page as usize * BASE;
             match within {
-                WithinPage::Ascending => order.extend((0..per_page).map(|index| first + index * self.line)),
-                WithinPage::Random => {
+                Order::Ascending => order.extend((0..per_page).map(|index| first + index * self.line)),
+                Order::Random => {
                     order.extend(random.order(per_page).into_iter().map(|index| first + index as usize * self.line));
                 }
             }
@@ -141,7 +141,7 @@ mod tests {
     fn a_page_comes_at_a_time_with_each_of_its_lines() {
         let lines = Lines { size: 3 * BASE as u64, line: 64 };
         let mut memory = memory(3 * BASE, Pages::Base).unwrap();
-        for within in [WithinPage::Ascending, WithinPage::Random] {
+        for within in [Order::Ascending, Order::Random] {
             let mut offsets = lap(&mut memory, |memory| lines.by_page(memory, within));
             let mut pages: Vec<usize> = offsets.iter().map(|offset| offset / BASE).collect();
             pages.dedup();
