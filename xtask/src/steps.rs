@@ -175,3 +175,17 @@ pub(crate) const CHORES: &[Step] = &[
         run: fuzz::minimize,
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_beside_others_is_needed_by_a_later_one_of_the_same_runs() {
+        for (index, step) in STEPS.iter().enumerate() {
+            let Some(name) = step.needed_by else { continue };
+            let later = STEPS[index + 1..].iter().find(|later| later.name == name);
+            assert_eq!(later.map(|later| later.tiers), Some(step.tiers), "{} is needed by {name}", step.name);
+        }
+    }
+}
