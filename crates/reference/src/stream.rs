@@ -36,7 +36,7 @@ impl Page {
         Self { number, next: None, ..self }
     }
 
-    /// A line has been asked for: whether its stride is that of the line before.
+    /// A line has been requested: whether its stride is that of the line before.
     fn goes_on(&mut self) -> bool {
         let [.., first, second, third] = self.asked[..] else { return false };
         let stride = third - second;
@@ -63,7 +63,7 @@ impl Streams {
         Self { shape, pages: Vec::new() }
     }
 
-    /// A line is asked for: whether lines are to be brought.
+    /// A line is requested: whether lines are to be prefetched.
     pub(crate) fn request(&mut self, line: u64) -> bool {
         if self.shape.pages == 0 {
             return false;

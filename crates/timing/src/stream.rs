@@ -5,7 +5,7 @@ use keys::{key, model};
 use serde::{Deserialize, Serialize};
 
 model! {
-    /// The prefetcher of the L2: pages of 4K with a constant stride between the lines that the L2 is asked for.
+    /// The prefetcher of the L2: pages of 4K with a constant stride between the lines that are requested from the L2.
     #[derive(Copy)]
     pub struct StreamModel {
         pub entries: u32 => key("pages of 4K whose strides are known at a time; 0 for no such prefetcher").number(0, 1024).unit("pages"),
@@ -30,10 +30,10 @@ pub enum PageEnd {
 /// What is known of a page.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    /// The line asked for last, and the last one prefetched, by their numbers in the page. One that was prefetched in the next page is beyond this one.
+    /// The line requested last, and the last one prefetched, by their numbers in the page. One that was prefetched in the next page is beyond this one.
     last: i64,
     ahead: i64,
-    /// Between the latest two lines asked for; 0 before there were two.
+    /// Between the latest two lines that were requested; 0 before there were two.
     stride: i64,
 }
 
@@ -118,8 +118,8 @@ impl Streams {
         }
     }
 
-    /// The L2 is asked for a line. Where the stride from the line before is that of the time before, `port` is asked to bring the
-    /// lines ahead, until it has no room.
+    /// A line is requested from the L2. Where the stride from the line before is that of the time before, the lines ahead are prefetched, until there
+    /// is no room.
     pub(crate) fn request(&mut self, line: Line, port: &mut impl StreamPort) {
         if self.model.entries == 0 {
             return;
@@ -185,7 +185,7 @@ impl Streams {
         Some(self.next_pages[place])
     }
 
-    /// The page that a stream has crossed into is asked for: the stream is that page's now.
+    /// The page has its first request. A stream that has crossed into it moves there.
     fn arrive(&mut self, page: u64) -> Option<usize> {
         if self.model.page_end == PageEnd::Stop {
             return None;
