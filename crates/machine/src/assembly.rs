@@ -38,7 +38,7 @@ use hypervisor::pmu::Pmu;
 use hypervisor::sched::{Allocation, Parameters, VmParameters};
 use hypervisor::shadow::ShadowConfig;
 use hypervisor::{CostTable, Dma, Pager, Swap, Vm, VmError};
-use memory::{Host, HostPages};
+use memory::{Host, HostPages, Placement};
 use mmu::Mmu;
 use schemes::ShadowTables;
 use types::{Cycles, Gpa, Vmid};
@@ -83,7 +83,12 @@ impl Machine {
         let sizes = model.tlb.groups.granularities();
         let enough = || start::host_bytes(plan, &configs, sizes);
         let host_bytes = config.host_memory.map_or_else(enough, |bytes| bytes.0);
-        let mut host = Host::new(host_bytes, HostPages::Huge)?;
+        // Huge pages are faster. Where frames are scattered, each would take a huge page of its own.
+        let pages = match config.frame_placement.0 {
+            Placement::Lowest => HostPages::Huge,
+            Placement::Random(_) => HostPages::Base,
+        };
+        let mut host = Host::new(host_bytes, pages)?;
         host.frames.place(config.frame_placement.0);
         let mut faults = Faults::new(config, host_bytes, &model.clock());
         for hpa in faults.take_first() {
@@ -300,5 +305,32 @@ struct Files(Server);
 impl FileServer for Files {
     fn answer(&mut self, message: &[u8], room: usize) -> Option<Vec<u8>> {
         self.0.answer(message, room).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::units::ByteSize;
+    use std::fs;
+
+    /// What proc_pid_smaps(5) says of the pages of a host's memory: `hg` where huge ones are advised, `nh` where base ones are.
+    fn advice(placement: Placement) -> Option<String> {
+        let mut config = Config::default();
+        (config.host_memory, config.frame_placement.0) = (Some(ByteSize(16 << 20)), placement);
+        let plan = HostPlan { pcpus: 1, ..HostPlan::default() };
+        let machine = Machine::assemble_without_guests(&config, &plan).unwrap();
+        let start = machine.state.host.memory.host_range().0 as usize;
+        let smaps = fs::read_to_string("/proc/self/smaps").unwrap();
+        let area = smaps.find(&format!("{start:x}-")).unwrap_or_else(|| panic!("no area begins at {start:x}"));
+        let flags = smaps[area..].lines().find_map(|line| line.strip_prefix("VmFlags:")).unwrap();
+        flags.split_whitespace().find(|flag| ["hg", "nh"].contains(flag)).map(str::to_owned)
+    }
+
+    /// A huge page of the host for each scattered frame is 512 times the memory.
+    #[test]
+    fn scattered_frames_take_base_pages_of_the_host() {
+        let Some(huge) = advice(Placement::Lowest) else { return };
+        assert_eq!((huge.as_str(), advice(Placement::Random(1)).as_deref()), ("hg", Some("nh")));
     }
 }
