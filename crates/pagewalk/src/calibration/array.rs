@@ -2,6 +2,7 @@
 
 use calibrate::Finding;
 use calibrate::staircase::Capacity;
+use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
 /// An array of sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,15 @@ pub(super) fn powers(entries: Capacity, ways: u64) -> Shape {
     Shape { sets: sets as u64, ways }
 }
 
+/// A power of two of sets of ways that were not measured. There are as many ways as bring the array nearest to its capacity, from `ways` / √2 to
+/// `ways` · √2, between which every capacity has a power of two of sets.
+pub(super) fn powers_of_any(entries: Capacity, ways: u64) -> Shape {
+    let range = (ways as f64 * FRAC_1_SQRT_2).ceil() as u64..=(ways as f64 * SQRT_2).floor() as u64;
+    let difference = |shape: &Shape| ((shape.sets * shape.ways) as f64 - entries.middle()).abs();
+    let shapes = range.map(|ways| powers(entries, ways));
+    shapes.min_by(|a, b| difference(a).total_cmp(&difference(b))).unwrap_or_else(|| powers(entries, ways))
+}
+
 /// As many sets as come nearest to what was measured, of which there need not be a power of two.
 pub(super) fn any(entries: f64, ways: u64) -> Shape {
     Shape { sets: ((entries / ways as f64).round() as u64).max(1), ways }
@@ -46,6 +56,10 @@ mod tests {
         assert_eq!(powers(between(91, 108), 6), Shape { sets: 16, ways: 6 });
         assert_eq!(powers(between(1494, 2233), 16), Shape { sets: 128, ways: 16 });
         assert_eq!(powers(between(16, 17), 32), Shape { sets: 1, ways: 32 });
+        assert_eq!(powers(between(2233, 2434), 12), Shape { sets: 256, ways: 12 });
+        assert_eq!(powers_of_any(between(2233, 2434), 12), Shape { sets: 256, ways: 9 });
+        assert_eq!(powers_of_any(between(64, 65), 4), Shape { sets: 16, ways: 4 });
+        assert_eq!(powers_of_any(between(7, 8), 1), Shape { sets: 8, ways: 1 });
         assert_eq!(any(294_912.0, 20), Shape { sets: 14746, ways: 20 });
     }
 }

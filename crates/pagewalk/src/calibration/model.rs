@@ -3,7 +3,7 @@
 use super::array::{self, Shape};
 use super::{Quantity, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
-use calibrate::{Cache, Finding, Findings, Host, Spread, Tlb};
+use calibrate::{Cache, Finding, Findings, Host, Spread, TOGETHER, Tlb, Walks};
 use config::host_model::{ArrayModel, HostModel};
 use std::fmt::Write;
 use types::PageSize;
@@ -112,8 +112,11 @@ impl Calibrated<'_> {
                 let Ok(measured) = of(tlb) else { continue };
                 let holds = |array: &&mut ArrayModel| array.sizes.iter().any(|held| held.0 == size);
                 let Some(array) = arrays.iter_mut().find(holds) else { continue };
-                let ways = array::ways(&measured.ways, u64::from(array.ways));
-                let Shape { sets, ways } = array::powers(measured.entries, ways);
+                let of_base = u64::from(array.ways);
+                let Shape { sets, ways } = match &measured.ways {
+                    Ok(_) => array::powers(measured.entries, array::ways(&measured.ways, of_base)),
+                    Err(_) => array::powers_of_any(measured.entries, of_base),
+                };
                 (array.sets, array.ways) = (sets as u32, ways as u32);
                 for what in ["entries", "ways"] {
                     comments.extend(self.said(&format!("tlb.{name}.{number}.{what}")));
@@ -187,7 +190,18 @@ impl Calibrated<'_> {
         };
         let width = line("width", "width", &self.findings.pipeline.width);
         let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
-        width.into_iter().chain(misses).chain(self.streams()).collect()
+        width.into_iter().chain(misses).chain(self.walkers()).chain(self.streams()).collect()
+    }
+
+    /// As many walkers as walks overlap.
+    fn walkers(&self) -> Option<Line> {
+        let Walks { dependent, independent } = self.findings.walks.as_ref().ok()?;
+        if !self.base_has("core.walkers") {
+            return None;
+        }
+        let overlap = dependent.median / independent.median;
+        let comment = format!("Walks are made {overlap:.1} times as fast where up to {TOGETHER} can overlap, as above");
+        Some(Line { comment, text: format!("walkers = {}", overlap.round().clamp(1.0, TOGETHER as f64)) })
     }
 
     /// What the L2 and its prefetcher do for a stream. Where the prefetcher stops at the end of each page, too much of a stream's time is its start in

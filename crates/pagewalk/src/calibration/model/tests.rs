@@ -79,6 +79,7 @@ fn what_was_measured_is_in_the_model_and_the_rest_is_the_bases() {
     let llc = caches.llc.unwrap();
     assert!((15 << 20..23 << 20).contains(&llc.size.0) && llc.latency == 62, "the system's word does not: {llc:?}");
     assert_eq!((caches.memory, model.prices.l2_tlb_hit.0, model.prices.table_reference.0), (200, 7, 30));
+    assert_eq!(model.core.unwrap().walkers, 4, "15 ns alone, 4 ns where they overlap");
     assert_eq!((model.prices.exit, model.tlb.l1i.clone()), (base.prices.exit, base.tlb.l1i));
     for said in [
         "# A processor, as",
