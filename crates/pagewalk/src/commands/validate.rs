@@ -8,7 +8,6 @@ use crate::html;
 use crate::observe::Recorded;
 use crate::output::Printer;
 use crate::progress::Progress;
-use crate::runs::start::Start;
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built};
 use crate::side_by_side::default_threads;
@@ -16,15 +15,16 @@ use crate::systems::configured;
 use crate::text::cell::Cell;
 use crate::text::table::{Column, Table};
 use crate::validation::{
-    Compared, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared, points,
-    predicted, report, start, with_layouts,
+    Compared, GuestFrames, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared,
+    points, predicted, report, start, with_layouts,
 };
 use calibrate::{Host, Spread};
 use keys::suggestion::unknown;
 use std::process::ExitCode;
 
-/// What a configuration begins with: memory for the largest program, and the fidelity whose time is nearest to a machine's.
-const DEFAULTS: [(&str, &str); 2] = [("memory", "'4G'"), ("fidelity", "'core'")];
+/// What a configuration begins with: memory in half of which few of the largest program's frames are neighbours, and the fidelity whose time is
+/// nearest to a machine's.
+const DEFAULTS: [(&str, &str); 2] = [("memory", "'8G'"), ("fidelity", "'core'")];
 
 /// Runs the command.
 ///
@@ -37,25 +37,29 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let sides = arguments.systems.iter().map(|system| with_layouts(&builder, system, arguments.layouts));
     let sides = sides.map(|systems| configured(&builder, systems, &[])).collect::<Result<Vec<_>, Failure>>()?;
     let layouts = [sides[0].len(), sides[1].len()];
-    let systems = sides.concat();
-    let works = points.iter().map(start).collect::<Result<Vec<(String, Start)>, Failure>>()?;
-    works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
+    let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
+    let works = |frames| points.iter().map(|point| start(point, frames)).collect::<Result<Vec<_>, Failure>>();
+    let (in_order, scattered) = (works(GuestFrames::InOrder)?, works(GuestFrames::Scattered)?);
+    let (systems, recorded) = (sides.concat(), Recorded::default());
+    in_order.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
+    let mut plan =
+        Plan { works: in_order, systems, threads, walks: false, recorded, keep: None, shared, network: None };
     let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
     let measured = measure(&points, arguments.repeat as usize)?;
-    let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
-    let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
+    let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let names = [0, 1].map(|index: usize| arguments.systems[index].to_string());
-    let recorded = Recorded::default();
-    let plan = Plan { works, systems, threads, walks: false, recorded, keep: None, shared, network: None };
-    let finished = match execute(&plan)? {
-        Execution::Whole(finished) => finished,
-        Execution::Interrupted { signal, .. } => return Err(Failure::Interrupted(signal)),
+    let finished = |plan: &Plan| match execute(plan)? {
+        Execution::Whole(finished) => Ok(finished),
+        Execution::Interrupted { signal, .. } => Err(Failure::Interrupted(signal)),
     };
-    let compared = compared(&points, &measured, &predictions(&points, &finished, layouts)?);
+    let in_order = finished(&plan)?;
+    (plan.works, plan.systems) = (scattered, sides[0].clone());
+    let predicted = predictions(&points, &in_order, &finished(&plan)?, layouts)?;
+    let compared = compared(&points, &measured, &predicted);
     let (host, model) = (Host::find(), config.host_model()?);
     let made = Made { config: &config, model: &model, systems: names, layouts };
     print(&compared, &host, &made, &mut printer)?;
@@ -95,16 +99,21 @@ fn measure(points: &[Point], repeats: usize) -> Result<Vec<Measured>, Failure> {
     each.collect()
 }
 
-/// Nanoseconds of an operation of each point, under both systems with so many placements.
-fn predictions(points: &[Point], finished: &[Finished], layouts: [usize; 2]) -> Result<Vec<Predicted>, Failure> {
+/// Nanoseconds of an operation of each point, under both systems with so many placements, with frames in order, and under the first with scattered ones.
+fn predictions(
+    points: &[Point],
+    in_order: &[Finished],
+    scattered: &[Finished],
+    layouts: [usize; 2],
+) -> Result<Vec<Predicted>, Failure> {
     let side = |point: &Point, runs: &[Finished]| -> Result<Spread, Failure> {
         let times = runs.iter().map(|run| predicted(point, run)).collect::<Result<Vec<f64>, Failure>>()?;
         Ok(Spread::of_repeats(&times).expect("a system has a placement"))
     };
-    let of_points = finished.chunks(layouts[0] + layouts[1]);
-    let each = points.iter().zip(of_points).map(|(point, runs)| {
-        let (base, huge) = runs.split_at(layouts[0]);
-        Ok(Predicted { base: side(point, base)?, huge: side(point, huge)? })
+    let of_points = in_order.chunks(layouts[0] + layouts[1]).zip(scattered.chunks(layouts[0]));
+    let each = points.iter().zip(of_points).map(|(point, (runs, base))| {
+        let (split, huge) = runs.split_at(layouts[0]);
+        Ok(Predicted { base: side(point, base)?, huge: side(point, huge)?, split: side(point, split)? })
     });
     each.collect()
 }
@@ -119,7 +128,7 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         &format!(
             "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages, and `same frames` where entries of 4K map the frames of 2M pages: \
              what translation alone takes. Predicted by {} and {} on host {} with fidelity {fidelity}, \
-             as medians over {} and {} placements in host memory; `held out` are programs that no model is tuned by.",
+             as medians over {} and {} placements in host memory, with the guest's frames of 4K scattered over its memory, but for `same frames`; `held out` are programs that no model is tuned by.",
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
     )?;
@@ -155,6 +164,7 @@ fn table(compared: &[Compared], made: &Made<'_>) -> Table {
         ("spread", "predicted_spread_ratio"),
         ("error", "error_ratio"),
         ("same frames", "measured_split_over_2m"),
+        ("predicted", "predicted_split_over_2m"),
         ("error", "split_error_ratio"),
         ("4K, ns", "predicted_4k_ns"),
         ("factor", "time_factor"),
@@ -176,6 +186,7 @@ fn table(compared: &[Compared], made: &Made<'_>) -> Table {
             Cell::percent(one.predicted_ratio().relative(), 0),
             Cell::change(one.ratio_error()),
             Cell::fixed(one.split_ratio().median, 2),
+            Cell::fixed(one.predicted_split_ratio().median, 2),
             Cell::change(one.split_error()),
             Cell::fixed(one.predicted.base.median, 2),
             Cell::fixed(one.time_factor(), 2),

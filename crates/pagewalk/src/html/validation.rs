@@ -69,6 +69,7 @@ struct Predicted {
     ns_4k: f64,
     ns_2m: f64,
     ratio: f64,
+    split_ratio: Option<f64>,
 }
 
 /// The page.
@@ -124,6 +125,7 @@ fn points(validation: &Validation) -> Section {
             "#predicted",
             "#error",
             "#4K/2M, same frames",
+            "#predicted there",
             "#error there",
             "#predicted 4K, ns",
             "#predicted 2M, ns",
@@ -146,6 +148,7 @@ fn points(validation: &Validation) -> Section {
             number(point.predicted.ratio),
             signed_percent(point.ratio_error),
             split_ratio.as_ref().map_or_else(String::new, |split| number(split.median)),
+            point.predicted.split_ratio.map_or_else(String::new, number),
             point.split_error.map_or_else(String::new, signed_percent),
             number(point.predicted.ns_4k),
             number(point.predicted.ns_2m),

@@ -13,4 +13,4 @@ pub(crate) use layouts::with_layouts;
 pub(crate) use native::{Measured, Native};
 pub(crate) use programs::{PROGRAMS, Point, Program, Tuning, points};
 pub(crate) use report::{Made, report};
-pub(crate) use simulated::{predicted, start};
+pub(crate) use simulated::{GuestFrames, predicted, start};

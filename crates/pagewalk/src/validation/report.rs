@@ -47,7 +47,8 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
 
 fn one(compared: &Compared) -> Value {
     let program = compared.point.program;
-    let (predicted, ratio) = (&compared.predicted, compared.predicted_ratio());
+    let (predicted, ratio, split_ratio) =
+        (&compared.predicted, compared.predicted_ratio(), compared.predicted_split_ratio());
     json!({
         "program": program.name,
         "about": program.about,
@@ -60,7 +61,11 @@ fn one(compared: &Compared) -> Value {
         },
         "predicted": {
             "ns_4k": predicted.base.median, "ns_2m": predicted.huge.median, "ratio": ratio.median,
-            "ranges": { "ns_4k": spread(&predicted.base), "ns_2m": spread(&predicted.huge), "ratio": spread(&ratio) },
+            "ns_split": predicted.split.median, "split_ratio": split_ratio.median,
+            "ranges": {
+                "ns_4k": spread(&predicted.base), "ns_2m": spread(&predicted.huge), "ratio": spread(&ratio),
+                "ns_split": spread(&predicted.split), "split_ratio": spread(&split_ratio),
+            },
         },
         "ratio_error": compared.ratio_error(),
         "split_error": compared.split_error(),
