@@ -251,11 +251,15 @@ impl Calibrated<'_> {
     }
 }
 
-/// Sets and ways of a cache: of the size that the system names if it may be that one, and else of what was measured. `lines` has bytes of a line for sets.
+/// Sets and ways of a cache: of the size that the system names if it may be that one, or if what was measured is more, since no cache holds more than
+/// it has. Else of what was measured. The last argument has bytes of a line for sets.
 fn shape(cache: &Cache, level: u32, host: &Host, Shape { sets: line, ways }: Shape) -> Shape {
     let Capacity { least, below } = cache.size;
     let in_lines = Capacity { least: least.div_ceil(line), below: below.div_ceil(line) };
-    let said = host.cache(level).map(|said| said.size / line).filter(|&lines| in_lines.may_be(lines));
+    let said = host
+        .cache(level)
+        .map(|said| said.size / line)
+        .filter(|&lines| in_lines.may_be(lines) || lines < in_lines.least);
     match (said, level) {
         // A first level's sets are a power of two, in the model as in processors.
         (None, 1) => array::powers(in_lines, ways),

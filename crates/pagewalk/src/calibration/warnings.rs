@@ -25,14 +25,26 @@ pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
     if let Ok(caches) = &findings.caches.levels {
         for (level, cache) in (1..).zip(caches) {
             let Some(said) = findings.host.cache(level) else { continue };
-            if !cache.size.may_be(said.size) {
+            let [least, below, said_size] =
+                [cache.size.least, cache.size.below, said.size].map(|bytes| super::Unit::Bytes.text(bytes as f64));
+            if cache.size.least > said.size {
                 warnings.push(format!(
-                    "Cache {level} holds {} to {} here, and {} by the system's word: the rest is not this machine's, or others use it.",
-                    super::Unit::Bytes.text(cache.size.least as f64),
-                    super::Unit::Bytes.text(cache.size.below as f64),
-                    super::Unit::Bytes.text(said.size as f64),
+                    "Cache {level} seems to hold {least} to {below} here, and has {said_size} by the system's word: the step to the next level is hidden, \
+                     probably by others that use that one. The model has the system's size. Calibrate again when the machine is quieter."
+                ));
+            } else if !cache.size.may_be(said.size) {
+                warnings.push(format!(
+                    "Cache {level} holds {least} to {below} here, and {said_size} by the system's word: the rest is not this machine's, or others use it."
                 ));
             }
+        }
+        let named = findings.host.caches.iter().map(|cache| cache.level as usize).max().unwrap_or_default();
+        if caches.len() < named {
+            warnings.push(format!(
+                "{} levels of caches were found, and the system names {named}: what lies behind them is the base's. Calibrate again when the machine is \
+                 quieter.",
+                caches.len()
+            ));
         }
         if caches.len() > 3 {
             warnings.push(format!(

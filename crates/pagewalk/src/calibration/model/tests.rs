@@ -1,4 +1,5 @@
 use super::*;
+use crate::calibration::warnings;
 use calibrate::{Caches, HugeEntries, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
@@ -136,6 +137,23 @@ fn a_machine_of_two_caches_keeps_the_bases_last_level() {
     findings.caches.levels.as_mut().unwrap().truncate(2);
     let (_, model) = model(&findings);
     assert_eq!(model.caches.unwrap().llc, HostModel::load("xeon-2017").unwrap().caches.unwrap().llc);
+}
+
+/// Where others use the last level, the step to it may not be seen.
+#[test]
+fn no_cache_holds_more_than_the_system_names() {
+    let mut findings = findings();
+    let levels = findings.caches.levels.as_mut().unwrap();
+    levels.truncate(2);
+    levels[1].size = between(3 << 20, 4 << 20);
+    let (_, model) = model(&findings);
+    assert_eq!(model.caches.unwrap().l2.unwrap().size.0, 2 << 20);
+    let warnings = warnings(&findings).join("\n");
+    assert!(
+        warnings.contains("Cache 2 seems to hold 3M to 4M here, and has 2M by the system's word")
+            && warnings.contains("2 levels of caches were found, and the system names 3"),
+        "{warnings}"
+    );
 }
 
 #[test]
