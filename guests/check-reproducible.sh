@@ -10,7 +10,7 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 fresh=$copy/elsewhere
 
-for folder in common compute include profile region sbi shell shell-kernel static validation vos workloads; do
+for folder in common compute include profile region sbi shell shell-kernel static validation validation-kernel vos workloads; do
     mkdir -p "$fresh/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
         ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-compute ! -name pagewalk-shell ! -name pagewalk-static-loader ! -name '*.so' ! -name '*.symbols' -exec cp {} "$fresh/$folder/" \;
