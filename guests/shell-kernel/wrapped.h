@@ -1,17 +1,14 @@
-/* Functions of vos that the linker has go through the shell's kernel (`--wrap`). So that one changes nothing of the other: vos.elf has the
- * same objects, and none of this. */
+/* Functions of vos that go through the shell's kernel. */
 #ifndef SHELL_KERNEL_WRAPPED_H
 #define SHELL_KERNEL_WRAPPED_H
+
+#include "../common/wrapped.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct process;
-
-#define WRAPPED(result, name, ...)                                                                 \
-    result __wrap_##name(__VA_ARGS__);                                                             \
-    result __real_##name(__VA_ARGS__)
 
 /* Also finds the keyboard's interrupt. */
 WRAPPED(void, platform_read, uint64_t device_tree);

@@ -7,7 +7,6 @@
 #include "../vos/panic.h"
 #include "wrapped.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum { MOST_BLOCKS = 64, BLOCK_FRAMES_SHIFT = ORDER_1G };
@@ -20,30 +19,6 @@ static uint64_t taken;
 static uint64_t seed;
 /* log2 of the least power of two that is not below `pool_frames`. */
 static unsigned bits;
-
-/* Takes `scatter=SEED` off the command line: vos would pass it on to the program. */
-static void take_seed(char *line)
-{
-    static const char name[] = "scatter=";
-
-    for (char *word = line; *word != '\0'; word++) {
-        char *value = word == line || word[-1] == ' ' ? (char *)string_after_prefix(word, name) : NULL;
-        char *end = value;
-        char after;
-
-        if (value == NULL)
-            continue;
-        while (*end != '\0' && *end != ' ')
-            end++;
-        after = *end;
-        *end = '\0';
-        if (!number_parse(value, &seed) || seed == 0)
-            panic("command line: %s: not a seed", word);
-        *end = after;
-        memset(word, ' ', (uint64_t)(end - word));
-        return;
-    }
-}
 
 /* A permutation of the numbers of `bits` bits. Each step has an inverse. */
 static uint64_t permuted(uint64_t number)
@@ -59,10 +34,22 @@ static uint64_t permuted(uint64_t number)
     return number;
 }
 
+/* vos passes words that it does not know on to the program. */
 void __wrap_options_parse(struct options *options, char *line)
 {
-    take_seed(line);
     __real_options_parse(options, line);
+    for (unsigned i = 0; i < options->argument_count; i++) {
+        const char *value = string_after_prefix(options->arguments[i], "scatter=");
+
+        if (value == NULL)
+            continue;
+        if (!number_parse(value, &seed) || seed == 0)
+            panic("command line: scatter=%s: not a seed", value);
+        options->argument_count--;
+        for (; i < options->argument_count; i++)
+            options->arguments[i] = options->arguments[i + 1];
+        options->arguments[i] = NULL;
+    }
 }
 
 void __wrap_frames_start(enum clear_policy policy)
@@ -81,21 +68,23 @@ void __wrap_frames_start(enum clear_policy policy)
         blocks[pool_frames >> BLOCK_FRAMES_SHIFT] = block;
         pool_frames += (uint64_t)1 << BLOCK_FRAMES_SHIFT;
     }
+    if (pool_frames == 0)
+        panic("command line: scatter=%lu: no free block of 1G to scatter frames in", seed);
     while ((uint64_t)1 << bits < pool_frames)
         bits++;
 }
 
 uint64_t __wrap_frames_take(unsigned order)
 {
-    while (order == ORDER_4K && __atomic_load_n(&taken, __ATOMIC_RELAXED) >> bits == 0 && pool_frames != 0) {
+    if (order != ORDER_4K || pool_frames == 0)
+        return __real_frames_take(order);
+    while (__atomic_load_n(&taken, __ATOMIC_RELAXED) >> bits == 0) {
         uint64_t at = permuted(__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED));
-        uint64_t frame;
 
-        /* The permutation is over a power of two. */
-        if (at >= pool_frames)
-            continue;
-        frame = blocks[at >> BLOCK_FRAMES_SHIFT];
-        return frame + (at & (((uint64_t)1 << BLOCK_FRAMES_SHIFT) - 1)) * PAGE_BYTES;
+        /* The permutation is over a power of two, of which the pool may be a part. */
+        if (at < pool_frames)
+            return blocks[at >> BLOCK_FRAMES_SHIFT] +
+                   (at & (((uint64_t)1 << BLOCK_FRAMES_SHIFT) - 1)) * PAGE_BYTES;
     }
     return __real_frames_take(order);
 }

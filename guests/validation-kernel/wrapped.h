@@ -1,15 +1,12 @@
-/* Functions of vos that the linker has go through this kernel (`--wrap`). vos.elf has the same objects, and none of this. */
+/* Functions of vos that go through the kernel of `pagewalk validate`. */
 #ifndef VALIDATION_KERNEL_WRAPPED_H
 #define VALIDATION_KERNEL_WRAPPED_H
 
+#include "../common/wrapped.h"
 #include "../vos/frames.h"
 #include "../vos/options.h"
 
 #include <stdint.h>
-
-#define WRAPPED(result, name, ...)                                                                 \
-    result __wrap_##name(__VA_ARGS__);                                                             \
-    result __real_##name(__VA_ARGS__)
 
 /* Also takes the seed off the command line. */
 WRAPPED(void, options_parse, struct options *options, char *line);
