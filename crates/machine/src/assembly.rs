@@ -314,7 +314,8 @@ mod tests {
     use config::units::ByteSize;
     use std::fs;
 
-    /// What proc_pid_smaps(5) says of the pages of a host's memory: `hg` where huge ones are advised, `nh` where base ones are.
+    /// What proc_pid_smaps(5) says of the pages of a host's memory: `hg` where huge ones are advised, `nh` where base ones are, and `None` where the
+    /// kernel has no huge pages.
     fn advice(placement: Placement) -> Option<String> {
         let mut config = Config::default();
         (config.host_memory, config.frame_placement.0) = (Some(ByteSize(16 << 20)), placement);

@@ -28,13 +28,13 @@ pub(super) fn powers(entries: Capacity, ways: u64) -> Shape {
     Shape { sets: sets as u64, ways }
 }
 
-/// A power of two of sets of ways that were not measured. There are as many ways as bring the array nearest to its capacity, from `ways` / √2 to
-/// `ways` · √2, between which every capacity has a power of two of sets.
+/// The same where ways were not measured: with the number of ways from `ways` / √2 to `ways` · √2 that brings the array nearest to its capacity. In
+/// this range every capacity has a power of two of sets.
 pub(super) fn powers_of_any(entries: Capacity, ways: u64) -> Shape {
     let range = (ways as f64 * FRAC_1_SQRT_2).ceil() as u64..=(ways as f64 * SQRT_2).floor() as u64;
     let difference = |shape: &Shape| ((shape.sets * shape.ways) as f64 - entries.middle()).abs();
     let shapes = range.map(|ways| powers(entries, ways));
-    shapes.min_by(|a, b| difference(a).total_cmp(&difference(b))).unwrap_or_else(|| powers(entries, ways))
+    shapes.min_by(|a, b| difference(a).total_cmp(&difference(b))).expect("`ways` is in the range")
 }
 
 /// As many sets as come nearest to what was measured, of which there need not be a power of two.

@@ -196,7 +196,7 @@ impl Calibrated<'_> {
     /// As many walkers as walks overlap.
     fn walkers(&self) -> Option<Line> {
         let Walks { dependent, independent } = self.findings.walks.as_ref().ok()?;
-        if !self.base_has("core.walkers") {
+        if !self.base_has("core.walkers") || independent.median <= 0.0 {
             return None;
         }
         let overlap = dependent.median / independent.median;

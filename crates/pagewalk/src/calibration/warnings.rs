@@ -41,7 +41,7 @@ pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
         let named = findings.host.caches.iter().map(|cache| cache.level as usize).max().unwrap_or_default();
         if caches.len() < named {
             warnings.push(format!(
-                "{} levels of caches were found, and the system names {named}: what lies behind them is the base's. Calibrate again when the machine is \
+                "{} levels of cache were found, and the system names {named}: what lies behind them is the base's. Calibrate again when the machine is \
                  quieter.",
                 caches.len()
             ));

@@ -126,8 +126,7 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         "",
         "",
         &format!(
-            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages, and `same frames` where entries of 4K map the frames of 2M pages: \
-             what translation alone takes. Predicted by {} and {} on host {} with fidelity {fidelity}, \
+            "Times are ns an operation; 4K/2M is how much longer one takes with 4K pages, and `same frames` where entries of 4K map the frames of 2M pages. Predicted by {} and {} on host {} with fidelity {fidelity}, \
              as medians over {} and {} placements in host memory, with the guest's frames of 4K scattered over its memory, but for `same frames`; `held out` are programs that no model is tuned by.",
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),

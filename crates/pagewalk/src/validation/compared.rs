@@ -26,7 +26,7 @@ impl Compared {
         ratio(&self.measured.base, &self.measured.huge)
     }
 
-    /// The same where both have the frames of huge pages, measured: what translation alone takes.
+    /// The same where both have the frames of huge pages, measured.
     pub(crate) fn split_ratio(&self) -> Spread {
         ratio(&self.measured.split, &self.measured.huge)
     }

@@ -151,7 +151,7 @@ fn no_cache_holds_more_than_the_system_names() {
     let warnings = warnings(&findings).join("\n");
     assert!(
         warnings.contains("Cache 2 seems to hold 3M to 4M here, and has 2M by the system's word")
-            && warnings.contains("2 levels of caches were found, and the system names 3"),
+            && warnings.contains("2 levels of cache were found, and the system names 3"),
         "{warnings}"
     );
 }
