@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{command, ended};
+use common::{command, ended, unwrapped};
 use rustix::thread::disable_transparent_huge_pages;
 use std::fs;
 
@@ -14,10 +14,7 @@ fn what_huge_pages_would_show_is_left_to_the_base_by_name() {
     let model = model.to_str().unwrap();
     let said = ended(&mut command(["calibrate", "--quick", "-o", model])).succeeded().stdout;
     let reason = "transparent huge pages are off for this process (PR_SET_THP_DISABLE)";
-    assert!(
-        said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&format!("No huge pages: {reason}.")),
-        "{said}"
-    );
+    assert!(unwrapped(&said).contains(&format!("No huge pages: {reason}.")), "{said}");
     let text = fs::read_to_string(model).unwrap();
     assert!(text.contains(&format!("# TLB for 2M, level 1, entries: {reason}")), "{text}");
     let printed = ended(&mut command(["hosts", model])).succeeded().stdout;

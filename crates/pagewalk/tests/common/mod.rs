@@ -71,6 +71,11 @@ processors = 2
     )
 }
 
+/// `text` with each run of white space as one space: a paragraph as it was before its lines were wrapped to a width.
+pub(crate) fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Runs `command` to its end.
 pub(crate) fn ended(command: &mut Command) -> Ended {
     let output = command.env(QUIET, "1").output().expect("the command starts");
