@@ -48,13 +48,19 @@ pub(crate) struct Batch {
     conflicts: Vec<u8>,
 }
 
+/// The sizes of translations that a guest of such a machine can have.
+fn sizes(config: &MmuConfig) -> impl Iterator<Item = PageSize> {
+    let groups = Groups::of_svnapot(config.svnapot);
+    PageSize::ALL.into_iter().filter(move |&size| groups.occurs(size))
+}
+
 /// Whether a pass counts for such an MMU: one with LRU and a walker.
 #[must_use]
 pub fn takes(config: &MmuConfig) -> bool {
     let levels = [&config.l1d, &config.l1i, &config.l2];
     let lru = levels.iter().all(|level| level.iter().all(|array| array.replacement == ReplacementPolicy::LRU));
     let kept = levels.iter().all(|level| {
-        PageSize::ALL.into_iter().all(|size| match home(level, size) {
+        sizes(config).all(|size| match home(level, size) {
             Some((_, kept)) => kept == size || kept == PageSize::Size4K || kept >= PageSize::Size2M,
             None => true,
         })
@@ -113,8 +119,11 @@ impl Batch {
             fronts.push(Front { l1d, l1i, l2: Level::new(&configurations), systems: of_configuration });
         }
         let mut fractured = [false; SIZES];
-        for level in systems.iter().flat_map(|system| [&system.l1d, &system.l1i, &system.l2]) {
-            for size in PageSize::ALL {
+        for system in systems {
+            for (level, size) in [&system.l1d, &system.l1i, &system.l2]
+                .into_iter()
+                .flat_map(|level| sizes(system).map(move |size| (level, size)))
+            {
                 fractured[size as usize] |= home(level, size).is_some_and(|(_, kept)| kept != size);
             }
         }

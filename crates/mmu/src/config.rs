@@ -106,6 +106,16 @@ impl Groups {
         if svnapot { Self::Svnapot } else { Self::None }
     }
 
+    /// Whether translations of that size occur. Those between 4K and 2M are groups.
+    #[must_use]
+    pub fn occurs(self, size: PageSize) -> bool {
+        match size {
+            PageSize::Size64K => self == Self::Svnapot,
+            PageSize::Size32K | PageSize::Size256K => self == Self::GranularityHints,
+            PageSize::Size4K | PageSize::Size2M | PageSize::Size1G | PageSize::Size512G | PageSize::Size256T => true,
+        }
+    }
+
     /// The size of the group that a leaf of the last level with N and this page number is of; `None` where that is reserved.
     #[must_use]
     pub(crate) const fn size(self, page_number: u64) -> Option<PageSize> {

@@ -220,6 +220,34 @@ fn one_pass_writes_what_replays_write() {
     }
 }
 
+/// TLBs of the default host that a study leaves as they are hold groups of pages that no guest of this machine has: they are no obstacle to a pass.
+#[test]
+fn the_default_host_has_passes() {
+    let scratch = Scratch::new();
+    let (file, lines) = (scratch.text("default.rec"), scratch.text("default.jsonl"));
+    run(["record", "--workload", "kv:64K", "--set", BY_INSTRUCTIONS, "-o", &file]).succeeded();
+    let array = |sets| format!("[{{ sizes = [\"4K\", \"2M\", \"1G\"], sets = {sets}, ways = 4 }}]");
+    let values = |key: &str, sets: [u32; 2]| format!("{key}={}", sets.map(array).join(","));
+    let (l1d, l2) = (values("mmu.l1d", [1, 16]), values("mmu.l2", [64, 256]));
+    let mut sweep = command(["sweep", &file, "--scheme", "native", "--sweep", &l1d, "--sweep", &l2, "-o", &lines]);
+    let ended = sweep.env_remove(QUIET).output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(said.contains(", 4 of them in common passes"), "{said}");
+    let other = scratch.text("other.jsonl");
+    // Systems in another order make the same lines, in that order.
+    let mut other_order =
+        command(["sweep", &file, "--scheme", "native", "--sweep", &l2, "--sweep", &l1d, "-o", &other]);
+    assert!(other_order.output().unwrap().status.success());
+    let sorted = |path: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&lines), sorted(&other));
+}
+
 #[test]
 fn every_engine_records_the_same_bytes() {
     let scratch = Scratch::new();

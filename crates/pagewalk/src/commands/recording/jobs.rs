@@ -8,7 +8,7 @@ use crate::systems::Configured;
 use config::Config;
 use families::{Counts, Pass};
 use machine::Statistics;
-use mmu::MmuConfig;
+use mmu::{MmuConfig, TlbArray};
 use serde_json::Value;
 use std::sync::Arc;
 use types::Gpa;
@@ -32,8 +32,12 @@ struct Family {
     /// What they have in common.
     config: Config,
     mmu: MmuConfig,
-    members: Vec<usize>,
+    /// Members by their first level. A pass makes each L1 once, and an L2 for each L1 that it is behind: so it costs least if few L1 are in it.
+    members: Vec<(FirstLevel, Vec<usize>)>,
 }
+
+/// An L1D and an L1I.
+type FirstLevel = (Vec<TlbArray>, Vec<TlbArray>);
 
 /// Lines, by the number of the system.
 type Numbered = Vec<(usize, Value)>;
@@ -46,7 +50,24 @@ fn mmu(on: &Configured) -> Option<MmuConfig> {
 impl Family {
     /// Of a system alone.
     fn of(number: usize, on: &Configured) -> Option<Self> {
-        Some(Self { config: on.config.clone(), mmu: mmu(on)?, members: vec![number] })
+        let mmu = mmu(on)?;
+        let level = (mmu.l1d.clone(), mmu.l1i.clone());
+        Some(Self { config: on.config.clone(), mmu, members: vec![(level, vec![number])] })
+    }
+
+    /// Takes the members of another one in.
+    fn join(&mut self, other: Self) {
+        for (level, numbers) in other.members {
+            match self.members.iter_mut().find(|(own, _)| *own == level) {
+                Some((_, members)) => members.extend(numbers),
+                None => self.members.push((level, numbers)),
+            }
+        }
+    }
+
+    /// Its members, those of one first level side by side.
+    fn members(self) -> Vec<usize> {
+        self.members.into_iter().flat_map(|(_, numbers)| numbers).collect()
     }
 
     /// Whether another one is of machines that differ in their TLBs alone.
@@ -68,11 +89,12 @@ pub(super) fn jobs(systems: &[Arc<Configured>], wanted: &[usize], threads: usize
             continue;
         };
         match families.iter_mut().find(|family| family.takes(&own)) {
-            Some(family) => family.members.push(number),
+            Some(family) => family.join(own),
             None => families.push(own),
         }
     }
-    for Family { members, .. } in families {
+    for family in families {
+        let members = family.members();
         let most = members.len().div_ceil(threads).clamp(FEWEST, MOST);
         for members in members.chunks(most) {
             if members.len() < FEWEST {
