@@ -6,6 +6,7 @@
 //! Modules use those of the lines below theirs:
 //!
 //! ```text
+//! background          a thread that writes
 //! writer, reader      the file
 //! codec               events as bytes
 //! content             those of a frame, in columns
@@ -15,6 +16,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod background;
 mod block;
 mod codec;
 mod content;
@@ -25,6 +27,7 @@ mod recent;
 mod varint;
 mod writer;
 
+pub use background::BackgroundWriter;
 pub use codec::{Decoder, Position};
 pub use content::Content;
 pub use error::ReadError;

@@ -1,8 +1,11 @@
 //! Recordings read back as they were written, and a file that is none, or is damaged, ends in an error.
 
 use proptest::prelude::*;
-use recording::{Content, Counts, Decoder, Ends, Event, Leaves, ReadError, Reader, TABLE_WORDS, Writer};
-use std::io::Cursor;
+use recording::{
+    BackgroundWriter, Content, Counts, Decoder, Ends, Event, Leaves, ReadError, Reader, TABLE_WORDS, Writer,
+};
+use std::io::{self, Cursor, ErrorKind, Write};
+use std::sync::{Arc, Mutex};
 use types::{Access, Asid, Gpa, Gva, PagingMode, Privilege, TranslationContext, Width};
 
 fn access() -> impl Strategy<Value = Access> {
@@ -85,6 +88,47 @@ fn written(events: &[Event], files: &[&[u8]]) -> Vec<u8> {
     file
 }
 
+/// An output that has room for so many bytes, of which others see what is written.
+#[derive(Clone)]
+struct Output {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    room: usize,
+}
+
+impl Output {
+    fn new(room: usize) -> Self {
+        Self { bytes: Arc::default(), room }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        let mut bytes = self.bytes.lock().unwrap();
+        if bytes.len() + more.len() > self.room {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        bytes.extend(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// As [`written`], by a thread, to `output`.
+fn written_behind(events: &[Event], output: &Output) -> io::Result<()> {
+    let writer = Writer::new(output.clone(), r#"{"of":"a test"}"#, &[]).unwrap();
+    let mut writer = BackgroundWriter::new(writer);
+    for event in events {
+        match event {
+            Event::Access { access, page, ends: Ends::Done } => writer.access(*access, *page),
+            other => writer.event(other.clone()),
+        }
+    }
+    writer.finish(true).map(drop)
+}
+
 fn events_of(frame: &Content) -> Vec<Event> {
     let mut decoder = Decoder::new(frame);
     std::iter::from_fn(|| decoder.next_event().unwrap()).collect()
@@ -115,6 +159,19 @@ proptest! {
         prop_assert_eq!(reader.summary().events, events.len() as u64);
         prop_assert!(reader.summary().used_time);
         prop_assert_eq!(read(&file).unwrap(), events);
+    }
+
+    /// A thread writes the same bytes, of less than a batch and of several.
+    #[test]
+    fn a_thread_writes_what_a_writer_writes(
+        events in proptest::collection::vec(event(), 0..60),
+        more in prop_oneof![4 => Just(1_usize), 1 => Just(4000)],
+    ) {
+        let events: Vec<Event> = std::iter::repeat_n(events, more).flatten().collect();
+        let output = Output::new(usize::MAX);
+        written_behind(&events, &output).unwrap();
+        let file = output.bytes.lock().unwrap().clone();
+        prop_assert!(file == written(&events, &[]), "{} events", events.len());
     }
 
     /// Whatever is changed, the reader returns an error or events, and never panics. A change of a frame's content is found by its checksum.
@@ -162,6 +219,15 @@ fn a_frame_is_read_without_those_before_it() {
         assert_eq!(events_of(&content), events[first..first + frame.events() as usize]);
     }
     assert!(reader.frame(frames.len()).unwrap().is_none());
+}
+
+#[test]
+fn a_thread_hands_on_the_error_of_its_output() {
+    let events: Vec<Event> = (0..2_000_000u64)
+        .map(|number| Event::Access { access: Access::Write, page: number * 7919 % (1 << 30), ends: Ends::Done })
+        .collect();
+    let error = written_behind(&events, &Output::new(200)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
 }
 
 #[test]

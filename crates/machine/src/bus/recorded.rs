@@ -331,7 +331,7 @@ impl Bus for Recorded {
 
     fn fence(&mut self, fence: Fence) {
         self.settle();
-        self.recorder().event(&Event::Fence { gva: fence.gva, asid: fence.asid });
+        self.recorder().event(Event::Fence { gva: fence.gva, asid: fence.asid });
         self.recorder().forget_latest();
         self.0.fence(fence);
     }
@@ -363,7 +363,7 @@ impl Bus for Recorded {
 
     fn nested_trap(&mut self) -> u32 {
         self.settle();
-        self.recorder().event(&Event::NestedTrap);
+        self.recorder().event(Event::NestedTrap);
         self.0.nested_trap()
     }
 }

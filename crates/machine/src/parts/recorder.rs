@@ -1,7 +1,7 @@
 //! What is kept of a run that is recorded, beside its machine (docs/record.md).
 
 use hart::Fetched;
-use recording::{Ends, Event, Totals, Writer};
+use recording::{BackgroundWriter, Ends, Event, Totals, Writer};
 use std::io::{self, Write};
 use types::{Access, Gva, TranslationContext, Width};
 
@@ -60,13 +60,22 @@ pub(crate) struct Atomic {
 /// counts as one to the end, since TLBs and walk caches may still lead to it.
 pub(crate) struct TablePages {
     levels: Vec<u8>,
+    /// Whether there are any levels: a bit for each page. Every access that is recorded reads one, so they are kept small.
+    any: Vec<u64>,
 }
 
 impl TablePages {
+    /// None of so many pages of RAM.
+    fn new(pages: u64) -> Self {
+        Self { levels: vec![0; pages as usize], any: vec![0; pages.div_ceil(u64::from(u64::BITS)) as usize] }
+    }
+
     /// Whether the byte of RAM at `offset` is in one.
     #[inline]
     pub(crate) fn contains(&self, offset: u64) -> bool {
-        self.levels.get((offset / PAGE) as usize).is_some_and(|&levels| levels != 0)
+        let page = offset / PAGE;
+        let word = self.any.get((page / u64::from(u64::BITS)) as usize);
+        word.is_some_and(|word| word >> (page % u64::from(u64::BITS)) & 1 != 0)
     }
 
     /// The levels at which the page of the byte at `offset` is one.
@@ -76,16 +85,18 @@ impl TablePages {
 
     /// The page at `offset` is a table of `level`; the levels at which it was one before, or `None` if that was known or no RAM is there.
     pub(crate) fn add(&mut self, offset: u64, level: u32) -> Option<u8> {
-        let levels = self.levels.get_mut((offset / PAGE) as usize)?;
+        let page = offset / PAGE;
+        let levels = self.levels.get_mut(page as usize)?;
         let before = *levels;
         *levels |= 1 << level;
+        self.any[(page / u64::from(u64::BITS)) as usize] |= 1 << (page % u64::from(u64::BITS));
         (*levels != before).then_some(before)
     }
 }
 
 /// What is kept of a run that is recorded.
 pub(crate) struct Recorder {
-    writer: Writer<Box<dyn Write + Send>>,
+    writer: BackgroundWriter<Box<dyn Write + Send>>,
     /// On the heap, so that a view of it stays good.
     pub(crate) latest: Box<LatestPage>,
     /// The page of the latest fetch, and where it was found.
@@ -106,12 +117,12 @@ impl Recorder {
     /// One that writes to `writer`, of a guest with so many bytes of RAM.
     pub(crate) fn new(writer: Writer<Box<dyn Write + Send>>, ram_bytes: u64) -> Self {
         Self {
-            writer,
+            writer: BackgroundWriter::new(writer),
             latest: Box::new(LatestPage::NONE),
             fetched: None,
             context: None,
             slots: Box::new([0; SLOTS]),
-            tables: TablePages { levels: vec![0; (ram_bytes / PAGE) as usize] },
+            tables: TablePages::new(ram_bytes / PAGE),
             atomic: None,
             used_time: false,
             obstacle: None,
@@ -147,18 +158,18 @@ impl Recorder {
 
     /// An access at `address` raises an exception.
     pub(crate) fn faulted(&mut self, access: Access, address: u64) {
-        self.writer.event(&Event::Access { access, page: address / PAGE, ends: Ends::Fault });
+        self.writer.event(Event::Access { access, page: address / PAGE, ends: Ends::Fault });
         self.forget_latest();
     }
 
     /// Something else happens.
-    pub(crate) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: Event) {
         self.writer.event(event);
     }
 
     /// The hypervisor exits for an interrupt of a device to the hart on `pcpu`.
     pub(crate) fn interrupted(&mut self, pcpu: usize) {
-        self.writer.event(&Event::Interrupt { pcpu: pcpu as u8 });
+        self.writer.event(Event::Interrupt { pcpu: pcpu as u8 });
     }
 
     /// The run cannot be replayed, for this reason.

@@ -65,7 +65,7 @@ pub(crate) fn table_word(state: &MachineState, width: Width, at: *const u8) -> (
 pub(crate) fn load_from_table(state: &mut MachineState, address: u64, width: Width, at: *const u8) -> u64 {
     let (value, _) = table_word(state, width, at);
     let recorder = recorder(state);
-    recorder.event(&Event::TableLoad { gva: Gva(address), width, value });
+    recorder.event(Event::TableLoad { gva: Gva(address), width, value });
     recorder.forget_data();
     value
 }
@@ -84,7 +84,7 @@ pub(crate) fn table_load(state: &mut MachineState, address: u64, width: Width, v
     });
     if in_table {
         let recorder = recorder(state);
-        recorder.event(&Event::TableLoad { gva: Gva(address), width, value });
+        recorder.event(Event::TableLoad { gva: Gva(address), width, value });
         recorder.forget_data();
     }
     in_table
@@ -103,7 +103,7 @@ pub(crate) fn table_stored(
         return false;
     }
     let recorder = recorder(state);
-    recorder.event(&Event::TableStore { gva: Gva(address), width, value });
+    recorder.event(Event::TableStore { gva: Gva(address), width, value });
     recorder.forget_data();
     let first = address % PAGE;
     let last = (first + width.bytes() - 1) % PAGE;
@@ -123,7 +123,7 @@ pub(crate) fn table_stored(
 pub(crate) fn settle_atomic(state: &mut MachineState) {
     let Some(Atomic { gva, width, access, before, offset }) = recorder(state).atomic.take() else { return };
     let after = read(state, offset, width);
-    recorder(state).event(&Event::TableAtomic { gva, width, access, before, after });
+    recorder(state).event(Event::TableAtomic { gva, width, access, before, after });
     if access == Access::Write {
         written(state, offset / 8 * 8);
     }
@@ -135,7 +135,7 @@ pub(crate) fn enter(state: &mut MachineState, context: &TranslationContext) {
         found(state, context.root.0.wrapping_sub(RAM_BASE.0), context.mode.levels() - 1);
     }
     let recorder = recorder(state);
-    recorder.event(&Event::Context(*context));
+    recorder.event(Event::Context(*context));
     recorder.forget_latest();
     recorder.context = Some(*context);
 }
@@ -165,7 +165,7 @@ fn found(state: &mut MachineState, offset: u64, level: u32) {
         }
         if before == 0 {
             let number = (RAM_BASE.0 + page) / PAGE;
-            recorder(state).event(&Event::TablePage { page: number, words });
+            recorder(state).event(Event::TablePage { page: number, words });
             // The page may be the one that was accessed last, and is no longer accessed without being looked at.
             recorder(state).forget_data();
         }
@@ -185,7 +185,7 @@ pub(crate) fn begin(state: &mut MachineState) {
     let recorder = recorder(state);
     // The hypervisor may have flushed TLBs since.
     recorder.forget_latest();
-    recorder.event(&Event::Begin { hart });
+    recorder.event(Event::Begin { hart });
 }
 
 /// The current hart has ended its turn.
@@ -211,7 +211,7 @@ pub(crate) fn end(state: &mut MachineState, hart: &Hart, exit: Exit) {
             Leaves::Budget
         }
     };
-    recorder(state).event(&Event::End { leaves, counts: counts_of(hart) });
+    recorder(state).event(Event::End { leaves, counts: counts_of(hart) });
 }
 
 /// What a hart has done, as a recording has it.
