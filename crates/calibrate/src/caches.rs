@@ -62,7 +62,15 @@ pub(crate) struct Through {
 }
 
 /// The caches, and the curves that they were found in.
-pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, through: Through, line: usize) -> (Caches, Vec<Curve>) {
+///
+/// `named` is how many levels the system names, if it names any.
+pub(crate) fn measure(
+    effort: Effort,
+    buffer: &mut Mapping,
+    through: Through,
+    line: usize,
+    named: Option<usize>,
+) -> (Caches, Vec<Curve>) {
     let points = sizes(SMALLEST, buffer.bytes() as u64, effort.per_doubling).into_iter().map(|size| {
         let mut chain = Lines { size, line }.by_window(buffer, Window::UNFORESEEN);
         let lap = if size <= WARM { size / (Window::UNFORESEEN.every * line) as u64 } else { 0 };
@@ -73,7 +81,7 @@ pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, through: Through, li
     let found = levels(&points, STEP).map_err(|error| error.to_string());
     let mut curves = vec![Curve { kind: CurveKind::Caches, points, levels: found.clone().unwrap_or_default() }];
     let caches = match found {
-        Ok(found) => caches(&found, |set| {
+        Ok(found) => caches(&found, named, |set| {
             let distance = set.distance(through.contiguity)?;
             let points = conflicts(effort, buffer, Spaced { count: ways::MOST, apart: distance, line });
             let ways = ways::ways(&points, set.costs);
@@ -86,20 +94,39 @@ pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, through: Through, li
 }
 
 /// The caches of the levels that were found, the last of which is memory if it goes on to the end.
-fn caches(found: &[Level], mut ways: impl FnMut(Set) -> Finding<Capacity>) -> Caches {
+fn caches(found: &[Level], named: Option<usize>, mut ways: impl FnMut(Set) -> Finding<Capacity>) -> Caches {
     let ending: Vec<(&Level, Capacity)> = found.iter().map_while(|level| Some((level, level.holds?))).collect();
+    let (own, more) = ending.split_at(named.unwrap_or(usize::MAX).clamp(1, ending.len().max(1)).min(ending.len()));
     let mut caches = Vec::new();
-    for (number, (level, size)) in (1..).zip(&ending) {
+    for (number, (level, size)) in (1..).zip(own) {
         // The level's number is its place among those found.
         let miss = found.get(number as usize).map(|next| next.value.median);
         let set = Set { level: number, costs: Costs { hit: level.value.median, miss } };
-        caches.push(Cache { size: *size, latency: level.value, ways: ways(set) });
+        caches.push(Cache { size: *size, latency: level.value, ways: ways(set), slower: Vec::new() });
+    }
+    if let Some(last) = caches.last_mut() {
+        let behind = found.get(ending.len()).map(|memory| memory.value.median);
+        for (level, holds) in more {
+            last.size = with_slower(last, (level.value.median, *holds), behind);
+            last.slower.push(level.value);
+        }
     }
     let memory = match found.last() {
         Some(last) if last.holds.is_none() && !caches.is_empty() => Ok(last.value),
         Some(_) | None => Err("latency still rises at the largest memory that was measured".to_owned()),
     };
     Caches { levels: if caches.is_empty() { Err("there is no step".to_owned()) } else { Ok(caches) }, memory }
+}
+
+/// What a cache holds that has a slower part, which ends where the part does.
+///
+/// The system names no further cache, so a step behind its last one is the same cache, of which a share hits: its lines are others' now and then, or fall
+/// into sets that are full. Of memory of size s of which a share h hits, h × s is in the cache.
+fn with_slower(cache: &Cache, (value, holds): (f64, Capacity), memory: Option<f64>) -> Capacity {
+    let latency = cache.latency.median;
+    let share = memory.map_or(0.0, |memory| (memory - value) / (memory - latency)).clamp(0.0, 1.0);
+    let [least, below] = [holds.least, holds.below].map(|bytes| (bytes as f64 * share) as u64);
+    Capacity { least: least.max(cache.size.least), below: below.max(cache.size.below) }
 }
 
 /// A cache whose ways are sought.
@@ -151,7 +178,7 @@ mod tests {
         let level = |value: f64, holds| Level { value: Spread::exact(value), first: 1, last: 2, holds };
         let holds = |least| Some(Capacity { least, below: 2 * least });
         let mut asked = Vec::new();
-        let found = caches(&[level(1.0, holds(4)), level(4.0, holds(16)), level(50.0, None)], |set| {
+        let found = caches(&[level(1.0, holds(4)), level(4.0, holds(16)), level(50.0, None)], None, |set| {
             asked.push((set.level, set.costs.hit, set.costs.miss));
             Ok(Capacity { least: 8, below: 9 })
         });
@@ -159,8 +186,49 @@ mod tests {
         assert_eq!(found.memory, Ok(Spread::exact(50.0)));
         assert_eq!(found.levels.unwrap().len(), 2);
         let none = |_: Set| Err(String::new());
-        assert!(caches(&[level(1.0, holds(4)), level(4.0, holds(16))], none).memory.unwrap_err().contains("rises"));
-        let found = caches(&[level(1.0, None)], none);
+        assert!(
+            caches(&[level(1.0, holds(4)), level(4.0, holds(16))], None, none).memory.unwrap_err().contains("rises")
+        );
+        let found = caches(&[level(1.0, None)], None, none);
         assert!(found.memory.is_err() && found.levels.is_err(), "one level is no cache and no memory");
+    }
+
+    /// Two steps of a last level, as they were measured: 3.7 MiB of 49 cycles, 7.4 MiB of 93, and memory of 518.
+    #[test]
+    fn steps_behind_the_last_cache_that_is_named_are_of_that_cache() {
+        let level = |value: f64, holds| Level { value: Spread::exact(value), first: 1, last: 2, holds };
+        let holds = |least, below| Some(Capacity { least, below });
+        let steps = [
+            level(4.0, holds(32, 33)),
+            level(49.0, holds(3400, 4000)),
+            level(93.0, holds(5700, 9500)),
+            level(518.0, None),
+        ];
+        let none = |_: Set| Err(String::new());
+        let found = caches(&steps, Some(2), none);
+        assert_eq!(found.memory, Ok(Spread::exact(518.0)));
+        let [_, last] = &found.levels.unwrap()[..] else { panic!("two are named") };
+        assert_eq!((last.latency.median, &last.slower[..]), (49.0, &[Spread::exact(93.0)][..]));
+        // 425 of 469 cycles are saved: a share of 0.906 hits.
+        assert_eq!(last.size, Capacity { least: 5165, below: 8608 });
+        for named in [None, Some(3), Some(4)] {
+            let levels = caches(&steps, named, none).levels.unwrap();
+            assert_eq!(levels.len(), 3, "{named:?}");
+            assert!(levels.iter().all(|cache| cache.slower.is_empty()));
+        }
+    }
+
+    /// A step of which less hits than the first part holds changes no size.
+    #[test]
+    fn a_cache_with_a_slower_part_is_no_smaller() {
+        let cache = Cache {
+            size: Capacity { least: 100, below: 120 },
+            latency: Spread::exact(10.0),
+            ways: Err(String::new()),
+            slower: Vec::new(),
+        };
+        let slower = (100.0, Capacity { least: 200, below: 300 });
+        assert_eq!(with_slower(&cache, slower, Some(110.0)), cache.size);
+        assert_eq!(with_slower(&cache, slower, None), cache.size, "what memory takes is not known");
     }
 }

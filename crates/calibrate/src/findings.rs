@@ -68,6 +68,8 @@ pub struct Cache {
     pub latency: Spread,
     /// Ways.
     pub ways: Finding<Capacity>,
+    /// Nanoseconds of a load from slower parts of it.
+    pub slower: Vec<Spread>,
 }
 
 /// Two levels of data TLB, for pages of one size.

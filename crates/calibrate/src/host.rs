@@ -48,6 +48,12 @@ impl Host {
         self.caches.iter().copied().find(|cache| cache.level == level)
     }
 
+    /// How many levels of cache the system names; `None` if it names none.
+    #[must_use]
+    pub fn levels(&self) -> Option<usize> {
+        self.caches.iter().map(|cache| cache.level as usize).max()
+    }
+
     /// Bytes of a line of the first level; 64 where the system does not say.
     #[must_use]
     pub fn line(&self) -> u32 {

@@ -37,7 +37,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let bytes = effort.largest(&host).min(host.available / SHARE) as usize;
     let mut buffer = memory(bytes, Pages::Huge).or_else(|_| memory(bytes, Pages::Base))?;
     say("caches");
-    let (found, mut curves) = caches::measure(effort, &mut buffer, tlbs.through(), line);
+    let (found, mut curves) = caches::measure(effort, &mut buffer, tlbs.through(), line, host.levels());
     say("misses at the same time");
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);

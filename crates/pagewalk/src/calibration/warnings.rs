@@ -38,7 +38,14 @@ pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
                 ));
             }
         }
-        let named = findings.host.caches.iter().map(|cache| cache.level as usize).max().unwrap_or_default();
+        for (level, cache) in (1..).zip(caches).filter(|(_, cache)| !cache.slower.is_empty()) {
+            warnings.push(format!(
+                "Cache {level} has {} slower steps here, and the system names no cache behind it: the model has one cache, of the first step's latency and of what \
+                 hits in all of them.",
+                cache.slower.len()
+            ));
+        }
+        let named = findings.host.levels().unwrap_or_default();
         if caches.len() < named {
             warnings.push(format!(
                 "{} levels of cache were found, and the system names {named}: what lies behind them is the base's. Calibrate again when the machine is \

@@ -20,7 +20,12 @@ fn tlb_level(least: u64, below: u64, ways: Finding<Capacity>) -> Finding<TlbLeve
 
 /// A machine at 2 GHz of which everything is known but ways of large caches.
 fn findings() -> Findings {
-    let cache = |least, below, latency, ways| Cache { size: between(least, below), latency: spread(latency), ways };
+    let cache = |least, below, latency, ways| Cache {
+        size: between(least, below),
+        latency: spread(latency),
+        ways,
+        slower: Vec::new(),
+    };
     let said = |level, size, ways| SystemCache { level, size, ways, line: 64 };
     Findings {
         host: Host {
