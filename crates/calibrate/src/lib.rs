@@ -9,6 +9,7 @@
 
 mod caches;
 mod findings;
+mod frames;
 mod host;
 mod measure;
 mod noise;
@@ -29,6 +30,7 @@ pub use findings::{
     Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
     Tlb, TlbLevel, Translated, Walks,
 };
+pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
 pub use measure::measure;
 pub use pages::Pages;

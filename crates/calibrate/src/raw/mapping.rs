@@ -54,6 +54,26 @@ impl Mapping {
         unsafe { slice::from_raw_parts_mut(self.start, self.words) }
     }
 
+    /// Gives a range of its base pages back to the kernel. Their content is zero from then on.
+    ///
+    /// # Errors
+    /// As the kernel says.
+    ///
+    /// # Panics
+    /// A page is beyond its end.
+    pub(crate) fn give_back(&mut self, pages: Range<usize>) -> io::Result<()> {
+        const PAGE: usize = 4 << 10;
+        assert!(
+            pages.start <= pages.end && pages.end <= self.bytes() / PAGE,
+            "pages {pages:?} of {} bytes",
+            self.bytes()
+        );
+        let first = self.start.wrapping_byte_add(pages.start * PAGE);
+        // SAFETY: the addresses are those of the mapping, which `self` has alone, and any content is one of words.
+        unsafe { madvise(first.cast(), pages.len() * PAGE, Madvise::LinuxDontNeed) }?;
+        Ok(())
+    }
+
     /// Bytes that callers may use.
     pub(crate) const fn bytes(&self) -> usize {
         self.words * size_of::<u64>()

@@ -18,7 +18,7 @@ use crate::validation::{
     Compared, GuestFrames, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared,
     points, predicted, report, start, with_layouts,
 };
-use calibrate::{Host, Spread};
+use calibrate::{Host, ScatteredFrames, Spread};
 use keys::suggestion::unknown;
 use std::process::ExitCode;
 
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
-    let measured = measure(&points, arguments.repeat as usize)?;
+    let (measured, scattered_over) = measure(&points, arguments.repeat as usize)?;
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let predicted = predictions(&points, &in_order, &finished(&plan)?, layouts)?;
     let compared = compared(&points, &measured, &predicted);
     let (host, model) = (Host::find(), config.host_model()?);
-    let made = Made { config: &config, model: &model, systems: names, layouts };
+    let made = Made { config: &config, model: &model, systems: names, layouts, scattered_over };
     print(&compared, &host, &made, &mut printer)?;
     printer.finish()?;
     let report = report(&compared, &host, &made);
@@ -87,16 +87,19 @@ fn programs(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
     names.iter().map(found).collect()
 }
 
-fn measure(points: &[Point], repeats: usize) -> Result<Vec<Measured>, Failure> {
+/// Measures all points, with frames of 4K from all over so many bytes, or where the kernel's lie for a reason.
+fn measure(points: &[Point], repeats: usize) -> Result<(Vec<Measured>, Result<u64, String>), Failure> {
     let mut progress = Progress::new();
     progress.say("validate: the C compiler");
     let native = Native::build()?;
+    progress.say("validate: frames that lie far apart");
+    let frames = ScatteredFrames::take();
     progress.count("validate: programs on this machine", points.len() as u64);
     let each = points.iter().zip(0..).map(|(point, done)| {
         progress.at(done);
         native.measure(point, repeats)
     });
-    each.collect()
+    Ok((each.collect::<Result<_, _>>()?, frames.map(|frames| frames.span())))
 }
 
 /// Nanoseconds of an operation of each point, under both systems with so many placements, with frames in order, and under the first with scattered ones.
@@ -118,6 +121,10 @@ fn predictions(
     each.collect()
 }
 
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
+}
+
 fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Printer) -> Result<(), Failure> {
     let fidelity = made.fidelity();
     printer.table(table(compared, made))?;
@@ -131,6 +138,14 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
     )?;
+    let frames = match &made.scattered_over {
+        Ok(bytes) => format!(
+            "This machine's frames of 4K pages were scattered over {} of its memory as well.",
+            gibibytes(*bytes)
+        ),
+        Err(reason) => format!("This machine's frames of 4K pages lie where its kernel had some: {reason}."),
+    };
+    printer.paragraph("", "", &frames)?;
     if let Some(name) = &host.hypervisor {
         let text = format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have.");
         printer.paragraph("", "", &text)?;

@@ -15,6 +15,8 @@ pub(crate) struct Made<'m> {
     pub(crate) systems: [String; 2],
     /// The number of placements of each system.
     pub(crate) layouts: [usize; 2],
+    /// Bytes that this machine's frames of 4K were scattered over, or why they were not.
+    pub(crate) scattered_over: Result<u64, String>,
 }
 
 impl Made<'_> {
@@ -38,6 +40,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
         "host": made.model.as_used(made.config.footprint),
         "config": made.config,
         "systems": made.systems,
+        "scattered_over": made.scattered_over.as_ref().ok(),
         "layouts": made.layouts,
         "fidelity": made.fidelity(),
         "summary": summary,
