@@ -140,6 +140,19 @@ pub struct Prefetch {
     pub ascending: Spread,
     /// Random.
     pub random: Spread,
+    /// The mean of two lines, of which the second is the next one.
+    pub next: Spread,
+    /// The mean of two lines that are no neighbours.
+    pub apart: Spread,
+}
+
+impl Prefetch {
+    /// Whether a miss brings the next line as well: then the next one takes a small part of a miss, and the mean of both is near half of one.
+    #[must_use]
+    pub fn brings_next_line(&self) -> bool {
+        const PART: f64 = 0.75;
+        self.next.median < PART * self.apart.median
+    }
 }
 
 /// Nanoseconds of a line of a stream through memory, by the order in which pages of 4K come. No load waits for another.

@@ -104,10 +104,11 @@ mod tests {
         let privileged = next.iter().any(|&frame| frame != 0);
         assert_eq!(kept.is_empty(), !privileged);
         if privileged {
-            // Seven of eight frames of the pool are kept, so that nearly each of the others has one beside it.
+            // Seven of eight frames of the pool are kept, so that nearly each of the others has one beside it. Whatever else this processor frees meanwhile is
+            // handed out as well. Of memory as it comes, one page of a hundred lies there.
             let among =
                 next.iter().filter(|&&frame| kept.contains(&(frame - 1)) || kept.contains(&(frame + 1))).count();
-            assert!(among > next.len() * 9 / 10, "{among} of {} pages lie among those of the pool", next.len());
+            assert!(among > next.len() / 4, "{among} of {} pages lie among those of the pool", next.len());
         }
         drop(scattered);
         assert_eq!(sched_getaffinity(None).unwrap(), before);

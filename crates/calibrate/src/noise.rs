@@ -1,6 +1,6 @@
 //! Numbers whose repeats lie so far apart that they say nothing.
 
-use crate::findings::{Caches, Finding, Findings, Overlap, Pipeline, Tlb, Walks};
+use crate::findings::{Caches, Finding, Findings, Overlap, Pipeline, Prefetch, Tlb, Walks};
 use crate::spread::Spread;
 
 /// The most that the quartiles of a number may lie apart, as a share of it.
@@ -38,8 +38,8 @@ impl Findings {
                 last_level: overlap.last_level.and_then(steady),
             },
             prefetch: prefetch.and_then(|prefetch| {
-                steady(prefetch.ascending)?;
-                steady(prefetch.random)?;
+                let Prefetch { ascending, random, next, apart } = prefetch;
+                [ascending, random, next, apart].into_iter().try_for_each(|time| steady(time).map(drop))?;
                 Ok(prefetch)
             }),
             streams: streams.and_then(|streams| {

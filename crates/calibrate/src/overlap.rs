@@ -5,7 +5,7 @@ use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
 use crate::timing::{Effort, step};
-use crate::visits::{Lines, Order, Window};
+use crate::visits::{Lines, Order, Pair, Window};
 
 /// Numbers of chases from which on nothing becomes faster.
 const SATURATED: u64 = 24;
@@ -36,13 +36,18 @@ fn saturation(points: &[Point], alone: Spread) -> Spread {
     alone.over(&Spread::of(together.collect()))
 }
 
-/// What prefetchers do for lines of a page that come in order.
+/// What prefetchers do for lines of a page that come in order, and for the line behind one.
 pub(crate) fn prefetch(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Prefetch {
     let mut time = |within| {
         let mut chain = lines.by_page(buffer, within);
         step(effort, 0, |steps| chain.follow(steps))
     };
-    Prefetch { ascending: time(Order::Ascending), random: time(Order::Random) }
+    let (ascending, random) = (time(Order::Ascending), time(Order::Random));
+    let mut time = |pair| {
+        let mut chain = lines.by_pairs(buffer, pair);
+        step(effort, 0, |steps| chain.follow(steps))
+    };
+    Prefetch { ascending, random, next: time(Pair::Next), apart: time(Pair::Apart) }
 }
 
 #[cfg(test)]

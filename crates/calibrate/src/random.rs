@@ -16,7 +16,7 @@ impl Random {
     }
 
     /// A number below `bound`, by its product with a fraction.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 

@@ -59,6 +59,8 @@ impl Calibrated<'_> {
             "walk.2m.independent",
             "prefetch.ascending",
             "prefetch.random",
+            "prefetch.next",
+            "prefetch.apart",
             "stream.ascending",
             "stream.random",
         ] {
@@ -190,7 +192,18 @@ impl Calibrated<'_> {
         };
         let width = line("width", "width", &self.findings.pipeline.width);
         let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
-        width.into_iter().chain(misses).chain(self.walkers()).chain(self.streams()).collect()
+        width.into_iter().chain(misses).chain(self.walkers()).chain(self.next_line()).chain(self.streams()).collect()
+    }
+
+    /// Whether the L1D's prefetcher brings the line behind one that missed. How many it brings is the base's.
+    fn next_line(&self) -> Option<Line> {
+        let prefetch = self.findings.prefetch.as_ref().ok()?;
+        let of_base = self.base.core.as_ref()?.prefetch.next_line;
+        let (lines, takes) =
+            if prefetch.brings_next_line() { (of_base.max(1), "much less") } else { (0, "not much less") };
+        let comment =
+            format!("The line behind one that missed takes {takes} time than another line of its page, as above");
+        Some(Line { comment, text: format!("prefetch.next_line = {lines}") })
     }
 
     /// As many walkers as walks overlap.

@@ -167,6 +167,7 @@ const MANY: &str = "the latency of one chase, divided by the time of an access o
 const STREAM: &str =
     "loads of one line after the other, which do not wait for each other; pages of 4K come in this order";
 const UNDER_WAY: &str = "the latency of one chase, divided by the time of a line of a stream";
+const PAIRS: &str = "a chase from page to page, with two lines of each: the mean of both";
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -259,6 +260,8 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));
+    all.push(time("prefetch.next", "memory, two neighbouring lines", PAIRS, order(|prefetch| prefetch.next)));
+    all.push(time("prefetch.apart", "memory, two lines that are apart", PAIRS, order(|prefetch| prefetch.apart)));
     let stream = |of: fn(&calibrate::Streams) -> Spread| findings.streams.as_ref().map(of).map_err(Clone::clone);
     all.push(time("stream.ascending", "stream, line, pages ascending", STREAM, stream(|streams| streams.ascending)));
     all.push(time("stream.random", "stream, line, pages random", STREAM, stream(|streams| streams.random)));

@@ -1,6 +1,6 @@
 use super::*;
 use crate::calibration::warnings;
-use calibrate::{Caches, HugeEntries, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
+use calibrate::{Caches, HugeEntries, Overlap, Pipeline, Prefetch, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -184,4 +184,22 @@ fn a_prefetcher_that_crosses_pages_has_as_many_lines_under_way_as_littles_law_sa
     let (misses, distance, page_end, text) = of(8.0, 9.0);
     let stream = base.prefetch.stream;
     assert_eq!((misses, distance, page_end.as_str()), (base.l2_misses, stream.distance, "Stop"), "{text}");
+}
+
+#[test]
+fn the_next_line_is_prefetched_where_it_takes_much_less_time() {
+    let of = |next, apart| {
+        let prefetch =
+            Prefetch { ascending: spread(20.0), random: spread(60.0), next: spread(next), apart: spread(apart) };
+        let (text, model) = model(&Findings { prefetch: Ok(prefetch), ..findings() });
+        (model.core.unwrap().prefetch.next_line, text)
+    };
+    let base = HostModel::load("xeon-2017").unwrap().core.unwrap().prefetch.next_line;
+    assert!(base > 0);
+    let (lines, text) = of(51.0, 98.0);
+    assert_eq!(lines, base, "{text}");
+    assert!(text.contains("# memory, two neighbouring lines: "), "{text}");
+    let (lines, text) = of(90.0, 98.0);
+    assert_eq!(lines, 0, "{text}");
+    assert!(text.contains("takes not much less time than another line of its page"), "{text}");
 }
