@@ -95,27 +95,42 @@ pub(crate) fn measure(
 
 /// The caches of the levels that were found, the last of which is memory if it goes on to the end.
 fn caches(found: &[Level], named: Option<usize>, mut ways: impl FnMut(Set) -> Finding<Capacity>) -> Caches {
-    let ending: Vec<(&Level, Capacity)> = found.iter().map_while(|level| Some((level, level.holds?))).collect();
-    let (own, more) = ending.split_at(named.unwrap_or(usize::MAX).clamp(1, ending.len().max(1)).min(ending.len()));
+    let mut ending: Ending<'_> = found.iter().map_while(|level| Some((level, level.holds?))).collect();
+    let behind = found.get(ending.len()).map(|memory| memory.value.median);
+    let (faster, slower) = beside_last(&mut ending, named);
     let mut caches = Vec::new();
-    for (number, (level, size)) in (1..).zip(own) {
+    for (number, (level, size)) in (1..).zip(&ending) {
         // The level's number is its place among those found.
-        let miss = found.get(number as usize).map(|next| next.value.median);
+        let miss = ending.get(number as usize).map(|(next, _)| next.value.median).or(behind);
         let set = Set { level: number, costs: Costs { hit: level.value.median, miss } };
-        caches.push(Cache { size: *size, latency: level.value, ways: ways(set), slower: Vec::new() });
+        caches.push(Cache { size: *size, latency: level.value, ways: ways(set), other_steps: Vec::new() });
     }
     if let Some(last) = caches.last_mut() {
-        let behind = found.get(ending.len()).map(|memory| memory.value.median);
-        for (level, holds) in more {
+        for (level, holds) in &slower {
             last.size = with_slower(last, (level.value.median, *holds), behind);
-            last.slower.push(level.value);
         }
+        last.other_steps = faster.iter().chain(&slower).map(|(level, _)| level.value).collect();
     }
     let memory = match found.last() {
         Some(last) if last.holds.is_none() && !caches.is_empty() => Ok(last.value),
         Some(_) | None => Err("latency still rises at the largest memory that was measured".to_owned()),
     };
     Caches { levels: if caches.is_empty() { Err("there is no step".to_owned()) } else { Ok(caches) }, memory }
+}
+
+/// Levels that end, with what each holds.
+type Ending<'l> = Vec<(&'l Level, Capacity)>;
+
+/// Takes out levels that are no caches: from the last cache that the system names on, all but the widest one, over which memory grew most. Those before it
+/// are slopes of the cache above, and those behind it are slower parts of the cache.
+fn beside_last<'l>(levels: &mut Ending<'l>, named: Option<usize>) -> (Ending<'l>, Ending<'l>) {
+    let Some(last) = named.and_then(|named| named.checked_sub(1)).filter(|last| last + 1 < levels.len()) else {
+        return (Vec::new(), Vec::new());
+    };
+    let width = |place: usize| levels[place].0.last as f64 / levels[place].0.first as f64;
+    let widest = (last..levels.len()).rev().max_by(|&one, &other| width(one).total_cmp(&width(other))).unwrap_or(last);
+    let slower = levels.split_off(widest + 1);
+    (levels.drain(last..widest).collect(), slower)
 }
 
 /// What a cache holds that has a slower part, which ends where the part does.
@@ -196,26 +211,48 @@ mod tests {
     /// Two steps of a last level, as they were measured: 3.7 MiB of 49 cycles, 7.4 MiB of 93, and memory of 518.
     #[test]
     fn steps_behind_the_last_cache_that_is_named_are_of_that_cache() {
-        let level = |value: f64, holds| Level { value: Spread::exact(value), first: 1, last: 2, holds };
+        let level = |value: f64, (first, last), holds| Level { value: Spread::exact(value), first, last, holds };
         let holds = |least, below| Some(Capacity { least, below });
         let steps = [
-            level(4.0, holds(32, 33)),
-            level(49.0, holds(3400, 4000)),
-            level(93.0, holds(5700, 9500)),
-            level(518.0, None),
+            level(4.0, (4, 32), holds(32, 33)),
+            level(49.0, (1000, 3400), holds(3400, 4000)),
+            level(93.0, (4000, 5700), holds(5700, 9500)),
+            level(518.0, (20_000, 100_000), None),
         ];
         let none = |_: Set| Err(String::new());
         let found = caches(&steps, Some(2), none);
         assert_eq!(found.memory, Ok(Spread::exact(518.0)));
         let [_, last] = &found.levels.unwrap()[..] else { panic!("two are named") };
-        assert_eq!((last.latency.median, &last.slower[..]), (49.0, &[Spread::exact(93.0)][..]));
+        assert_eq!((last.latency.median, &last.other_steps[..]), (49.0, &[Spread::exact(93.0)][..]));
         // 425 of 469 cycles are saved: a share of 0.906 hits.
         assert_eq!(last.size, Capacity { least: 5165, below: 8608 });
         for named in [None, Some(3), Some(4)] {
             let levels = caches(&steps, named, none).levels.unwrap();
             assert_eq!(levels.len(), 3, "{named:?}");
-            assert!(levels.iter().all(|cache| cache.slower.is_empty()));
+            assert!(levels.iter().all(|cache| cache.other_steps.is_empty()));
         }
+    }
+
+    /// A narrow step between the L2 and the L3, as it was measured: 14 cycles, 23 of a narrow step, and 51.
+    #[test]
+    fn a_narrow_step_before_the_last_cache_is_none() {
+        let level = |value: f64, (first, last), holds| Level { value: Spread::exact(value), first, last, holds };
+        let holds = |least, below| Some(Capacity { least, below });
+        let steps = [
+            level(14.0, (40, 1000), holds(1000, 1100)),
+            level(23.0, (1200, 1500), holds(1500, 1700)),
+            level(51.0, (1900, 6000), holds(6000, 9000)),
+            level(518.0, (20_000, 100_000), None),
+        ];
+        let mut costs = Vec::new();
+        let found = caches(&steps, Some(2), |set| {
+            costs.push((set.costs.hit, set.costs.miss));
+            Err(String::new())
+        });
+        let [_, last] = &found.levels.unwrap()[..] else { panic!("two are named") };
+        assert_eq!((last.latency.median, last.size), (51.0, Capacity { least: 6000, below: 9000 }));
+        assert_eq!(last.other_steps, [Spread::exact(23.0)]);
+        assert_eq!(costs, [(14.0, Some(51.0)), (51.0, Some(518.0))]);
     }
 
     /// A step of which less hits than the first part holds changes no size.
@@ -225,7 +262,7 @@ mod tests {
             size: Capacity { least: 100, below: 120 },
             latency: Spread::exact(10.0),
             ways: Err(String::new()),
-            slower: Vec::new(),
+            other_steps: Vec::new(),
         };
         let slower = (100.0, Capacity { least: 200, below: 300 });
         assert_eq!(with_slower(&cache, slower, Some(110.0)), cache.size);

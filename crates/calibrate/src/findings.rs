@@ -68,8 +68,8 @@ pub struct Cache {
     pub latency: Spread,
     /// Ways.
     pub ways: Finding<Capacity>,
-    /// Nanoseconds of a load from slower parts of it.
-    pub slower: Vec<Spread>,
+    /// Nanoseconds of a load in steps beside its own: slopes of the cache above, and slower parts of it.
+    pub other_steps: Vec<Spread>,
 }
 
 /// Two levels of data TLB, for pages of one size.

@@ -38,11 +38,11 @@ pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
                 ));
             }
         }
-        for (level, cache) in (1..).zip(caches).filter(|(_, cache)| !cache.slower.is_empty()) {
+        for (level, cache) in (1..).zip(caches).filter(|(_, cache)| !cache.other_steps.is_empty()) {
             warnings.push(format!(
-                "Cache {level} has {} slower steps here, and the system names no cache behind it: the model has one cache, of the first step's latency and of what \
-                 hits in all of them.",
-                cache.slower.len()
+                "Cache {level} has {} steps here, and the system names no cache behind it: the model has one cache, of the widest step's latency. Calibrate \
+                 again when the machine is quieter.",
+                cache.other_steps.len() + 1
             ));
         }
         let named = findings.host.levels().unwrap_or_default();

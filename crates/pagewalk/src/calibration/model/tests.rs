@@ -24,7 +24,7 @@ fn findings() -> Findings {
         size: between(least, below),
         latency: spread(latency),
         ways,
-        slower: Vec::new(),
+        other_steps: Vec::new(),
     };
     let said = |level, size, ways| SystemCache { level, size, ways, line: 64 };
     Findings {
