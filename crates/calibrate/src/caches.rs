@@ -63,13 +63,13 @@ pub(crate) struct Through {
 
 /// The caches, and the curves that they were found in.
 ///
-/// `named` is how many levels the system names, if it names any.
+/// `named` are the sizes of the caches that the system names, from the first level on.
 pub(crate) fn measure(
     effort: Effort,
     buffer: &mut Mapping,
     through: Through,
     line: usize,
-    named: Option<usize>,
+    named: &[u64],
 ) -> (Caches, Vec<Curve>) {
     let points = sizes(SMALLEST, buffer.bytes() as u64, effort.per_doubling).into_iter().map(|size| {
         let mut chain = Lines { size, line }.by_window(buffer, Window::UNFORESEEN);
@@ -94,22 +94,29 @@ pub(crate) fn measure(
 }
 
 /// The caches of the levels that were found, the last of which is memory if it goes on to the end.
-fn caches(found: &[Level], named: Option<usize>, mut ways: impl FnMut(Set) -> Finding<Capacity>) -> Caches {
+fn caches(found: &[Level], named: &[u64], mut ways: impl FnMut(Set) -> Finding<Capacity>) -> Caches {
     let mut ending: Ending<'_> = found.iter().map_while(|level| Some((level, level.holds?))).collect();
     let behind = found.get(ending.len()).map(|memory| memory.value.median);
-    let (faster, slower) = beside_last(&mut ending, named);
+    let (slopes, slower) = beside_last(&mut ending, named);
     let mut caches = Vec::new();
     for (number, (level, size)) in (1..).zip(&ending) {
-        // The level's number is its place among those found.
+        // The level's number is its place among those that are caches.
         let miss = ending.get(number as usize).map(|(next, _)| next.value.median).or(behind);
         let set = Set { level: number, costs: Costs { hit: level.value.median, miss } };
-        caches.push(Cache { size: *size, latency: level.value, ways: ways(set), other_steps: Vec::new() });
+        caches.push(Cache {
+            size: *size,
+            latency: level.value,
+            ways: ways(set),
+            slopes_above: Vec::new(),
+            slower_parts: Vec::new(),
+        });
     }
     if let Some(last) = caches.last_mut() {
         for (level, holds) in &slower {
             last.size = with_slower(last, (level.value.median, *holds), behind);
         }
-        last.other_steps = faster.iter().chain(&slower).map(|(level, _)| level.value).collect();
+        last.slopes_above = slopes.iter().map(|(level, _)| level.value).collect();
+        last.slower_parts = slower.iter().map(|(level, _)| level.value).collect();
     }
     let memory = match found.last() {
         Some(last) if last.holds.is_none() && !caches.is_empty() => Ok(last.value),
@@ -121,15 +128,25 @@ fn caches(found: &[Level], named: Option<usize>, mut ways: impl FnMut(Set) -> Fi
 /// Levels that end, with what each holds.
 type Ending<'l> = Vec<(&'l Level, Capacity)>;
 
-/// Takes out levels that are no caches: from the last cache that the system names on, all but the widest one, over which memory grew most. Those before it
-/// are slopes of the cache above, and those behind it are slower parts of the cache.
-fn beside_last<'l>(levels: &mut Ending<'l>, named: Option<usize>) -> (Ending<'l>, Ending<'l>) {
-    let Some(last) = named.and_then(|named| named.checked_sub(1)).filter(|last| last + 1 < levels.len()) else {
+/// Takes out levels that are no caches: those between the last two caches that the system names, and those that lie within the last one. Of what is there
+/// from the last cache on, the widest level is that cache, over which memory grew most. Returned are slopes of the cache above, and slower parts of the last
+/// cache. `named` are the sizes of the caches that the system names.
+fn beside_last<'l>(levels: &mut Ending<'l>, named: &[u64]) -> (Ending<'l>, Ending<'l>) {
+    let [.., above, size] = named else { return (Vec::new(), Vec::new()) };
+    let last = named.len() - 1;
+    // No cache holds more than it has: behind that there is another one, which the system does not name.
+    let within = levels.iter().skip(last).take_while(|(_, holds)| holds.least <= *size).count();
+    if within < 2 {
+        return (Vec::new(), Vec::new());
+    }
+    let width = |place: usize| levels[place].0.last as f64 / levels[place].0.first as f64;
+    // Of equal ones the first. The cache above may be measured as smaller than it is, and never as larger.
+    let slope = |place: usize| levels[place].0.last >= *above;
+    let candidates = (last..last + within).rev().filter(|&place| slope(place));
+    let Some(widest) = candidates.max_by(|&one, &other| width(one).total_cmp(&width(other))) else {
         return (Vec::new(), Vec::new());
     };
-    let width = |place: usize| levels[place].0.last as f64 / levels[place].0.first as f64;
-    let widest = (last..levels.len()).rev().max_by(|&one, &other| width(one).total_cmp(&width(other))).unwrap_or(last);
-    let slower = levels.split_off(widest + 1);
+    let slower = levels.drain(widest + 1..last + within).collect();
     (levels.drain(last..widest).collect(), slower)
 }
 
@@ -193,7 +210,7 @@ mod tests {
         let level = |value: f64, holds| Level { value: Spread::exact(value), first: 1, last: 2, holds };
         let holds = |least| Some(Capacity { least, below: 2 * least });
         let mut asked = Vec::new();
-        let found = caches(&[level(1.0, holds(4)), level(4.0, holds(16)), level(50.0, None)], None, |set| {
+        let found = caches(&[level(1.0, holds(4)), level(4.0, holds(16)), level(50.0, None)], &[], |set| {
             asked.push((set.level, set.costs.hit, set.costs.miss));
             Ok(Capacity { least: 8, below: 9 })
         });
@@ -202,9 +219,9 @@ mod tests {
         assert_eq!(found.levels.unwrap().len(), 2);
         let none = |_: Set| Err(String::new());
         assert!(
-            caches(&[level(1.0, holds(4)), level(4.0, holds(16))], None, none).memory.unwrap_err().contains("rises")
+            caches(&[level(1.0, holds(4)), level(4.0, holds(16))], &[], none).memory.unwrap_err().contains("rises")
         );
-        let found = caches(&[level(1.0, None)], None, none);
+        let found = caches(&[level(1.0, None)], &[], none);
         assert!(found.memory.is_err() && found.levels.is_err(), "one level is no cache and no memory");
     }
 
@@ -220,16 +237,19 @@ mod tests {
             level(518.0, (20_000, 100_000), None),
         ];
         let none = |_: Set| Err(String::new());
-        let found = caches(&steps, Some(2), none);
+        let found = caches(&steps, &[32, 32 << 10], none);
         assert_eq!(found.memory, Ok(Spread::exact(518.0)));
         let [_, last] = &found.levels.unwrap()[..] else { panic!("two are named") };
-        assert_eq!((last.latency.median, &last.other_steps[..]), (49.0, &[Spread::exact(93.0)][..]));
+        assert_eq!((last.latency.median, &last.slower_parts[..]), (49.0, &[Spread::exact(93.0)][..]));
         // 425 of 469 cycles are saved: a share of 0.906 hits.
         assert_eq!(last.size, Capacity { least: 5165, below: 8608 });
-        for named in [None, Some(3), Some(4)] {
+        // With as many names as steps or more, with one or none, and where the last name is of a cache that is full before the next step: an L3 without
+        // a name.
+        for named in [&[][..], &[32], &[32, 3500, 9000], &[32, 3500, 9000, 90_000], &[32, 4000]] {
             let levels = caches(&steps, named, none).levels.unwrap();
             assert_eq!(levels.len(), 3, "{named:?}");
-            assert!(levels.iter().all(|cache| cache.other_steps.is_empty()));
+            let plain = |cache: &Cache| cache.slopes_above.is_empty() && cache.slower_parts.is_empty();
+            assert!(levels.iter().all(plain), "{named:?}");
         }
     }
 
@@ -245,13 +265,13 @@ mod tests {
             level(518.0, (20_000, 100_000), None),
         ];
         let mut costs = Vec::new();
-        let found = caches(&steps, Some(2), |set| {
+        let found = caches(&steps, &[1024, 32 << 10], |set| {
             costs.push((set.costs.hit, set.costs.miss));
             Err(String::new())
         });
         let [_, last] = &found.levels.unwrap()[..] else { panic!("two are named") };
         assert_eq!((last.latency.median, last.size), (51.0, Capacity { least: 6000, below: 9000 }));
-        assert_eq!(last.other_steps, [Spread::exact(23.0)]);
+        assert_eq!((&last.slopes_above[..], &last.slower_parts[..]), (&[Spread::exact(23.0)][..], &[][..]));
         assert_eq!(costs, [(14.0, Some(51.0)), (51.0, Some(518.0))]);
     }
 
@@ -262,7 +282,8 @@ mod tests {
             size: Capacity { least: 100, below: 120 },
             latency: Spread::exact(10.0),
             ways: Err(String::new()),
-            other_steps: Vec::new(),
+            slopes_above: Vec::new(),
+            slower_parts: Vec::new(),
         };
         let slower = (100.0, Capacity { least: 200, below: 300 });
         assert_eq!(with_slower(&cache, slower, Some(110.0)), cache.size);

@@ -33,6 +33,8 @@ pub struct Findings {
     pub overlap: Overlap,
     /// The work of prefetchers.
     pub prefetch: Finding<Prefetch>,
+    /// Whether a miss brings the next line.
+    pub neighbours: Finding<Neighbours>,
     /// Streams through memory.
     pub streams: Finding<Streams>,
     /// What was measured by size or count.
@@ -68,8 +70,10 @@ pub struct Cache {
     pub latency: Spread,
     /// Ways.
     pub ways: Finding<Capacity>,
-    /// Nanoseconds of a load in steps beside its own: slopes of the cache above, and slower parts of it.
-    pub other_steps: Vec<Spread>,
+    /// Nanoseconds of a load in steps before its own, which are slopes of the cache above.
+    pub slopes_above: Vec<Spread>,
+    /// The same in steps behind its own, which are slower parts of it.
+    pub slower_parts: Vec<Spread>,
 }
 
 /// Two levels of data TLB, for pages of one size.
@@ -140,13 +144,18 @@ pub struct Prefetch {
     pub ascending: Spread,
     /// Random.
     pub random: Spread,
-    /// The mean of two lines, of which the second is the next one.
+}
+
+/// Nanoseconds of a load from memory: the mean of two lines of a page, the second of which waits for the first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Neighbours {
+    /// The second is the next line.
     pub next: Spread,
-    /// The mean of two lines that are no neighbours.
+    /// They are no neighbours.
     pub apart: Spread,
 }
 
-impl Prefetch {
+impl Neighbours {
     /// Whether a miss brings the next line as well: then the next one takes a small part of a miss, and the mean of both is near half of one.
     #[must_use]
     pub fn brings_next_line(&self) -> bool {

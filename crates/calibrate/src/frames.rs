@@ -34,9 +34,11 @@ impl ScatteredFrames {
     /// # Errors
     /// Why there are none, in words.
     pub fn take() -> Result<Self, String> {
-        let bytes = POOL.min(Host::find().available / OF_MEMORY);
+        let available = Host::find().available;
+        let bytes = POOL.min(available / OF_MEMORY);
         if bytes < LEAST_POOL {
-            return Err(format!("{} MiB of memory are available", Host::find().available >> 20));
+            let needed = OF_MEMORY * LEAST_POOL >> 20;
+            return Err(format!("{needed} MiB of available memory are needed, and {} MiB are there", available >> 20));
         }
         Self::of_pool(bytes as usize).map(|(frames, _)| frames)
     }
@@ -106,8 +108,10 @@ mod tests {
         if privileged {
             // Seven of eight frames of the pool are kept, so that nearly each of the others has one beside it. Whatever else this processor frees meanwhile is
             // handed out as well. Of memory as it comes, one page of a hundred lies there.
-            let among =
-                next.iter().filter(|&&frame| kept.contains(&(frame - 1)) || kept.contains(&(frame + 1))).count();
+            let among = next
+                .iter()
+                .filter(|&&frame| kept.contains(&frame.wrapping_sub(1)) || kept.contains(&(frame + 1)))
+                .count();
             assert!(among > next.len() / 4, "{among} of {} pages lie among those of the pool", next.len());
         }
         drop(scattered);

@@ -1,6 +1,10 @@
 //! What the system says of its machine: who is below it, and what it was told of its caches.
 
 use std::fs;
+use std::path::Path;
+
+/// Where control groups are.
+const GROUPS: &str = "/sys/fs/cgroup";
 
 /// The machine, as the system describes it. Nothing here is measured.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,7 +42,7 @@ impl Host {
             processor: field(&cpuinfo, &["model name", "uarch", "Processor"]).unwrap_or("unknown processor").to_owned(),
             hypervisor: hypervisor(&cpuinfo),
             caches: caches(),
-            available: available(&read("/proc/meminfo")).unwrap_or(1 << 30),
+            available: available(&read("/proc/meminfo")).unwrap_or(1 << 30).min(allowed(&read("/proc/self/cgroup"))),
         }
     }
 
@@ -48,10 +52,10 @@ impl Host {
         self.caches.iter().copied().find(|cache| cache.level == level)
     }
 
-    /// How many levels of cache the system names; `None` if it names none.
+    /// Bytes of the caches from the first level on, as far as the system names each level.
     #[must_use]
-    pub fn levels(&self) -> Option<usize> {
-        self.caches.iter().map(|cache| cache.level as usize).max()
+    pub fn sizes(&self) -> Vec<u64> {
+        (1..).map_while(|level| Some(self.cache(level)?.size)).collect()
     }
 
     /// Bytes of a line of the first level; 64 where the system does not say.
@@ -73,6 +77,20 @@ fn field<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
 fn available(meminfo: &str) -> Option<u64> {
     let kibibytes = field(meminfo, &["MemAvailable"])?.split_whitespace().next()?;
     kibibytes.parse::<u64>().ok().map(|kibibytes| kibibytes << 10)
+}
+
+/// Bytes that the process's control group and those above it still allow (Linux, Documentation/admin-guide/cgroup-v2.rst, "Memory Interface Files").
+fn allowed(own_groups: &str) -> u64 {
+    let Some(own) = own_groups.lines().find_map(|line| line.strip_prefix("0::/")) else { return u64::MAX };
+    let number = |group: &Path, name: &str| fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok();
+    let left = Path::new(GROUPS).join(own);
+    let groups = left.ancestors().take_while(|group| group.starts_with(GROUPS));
+    // Without a limit, `memory.max` has no number.
+    let left = groups.filter_map(|group| {
+        let limit = number(group, "memory.max")?;
+        Some(limit.saturating_sub(number(group, "memory.current").unwrap_or(0)))
+    });
+    left.min().unwrap_or(u64::MAX)
 }
 
 /// The hypervisor by the processor's own word (Intel SDM volume 2A and AMD APM volume 3, CPUID: function 1, ECX bit 31; its name in

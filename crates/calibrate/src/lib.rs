@@ -4,6 +4,8 @@
 //! latency of one; several chains at once show how many misses are outstanding. By the memory that a chain goes through, latency is a staircase,
 //! whose levels are caches ([`staircase`]). Over many pages, it is that of the TLBs. docs/calibrate.md says what is measured, and how far it can be trusted.
 //!
+//! [`ScatteredFrames`] is for others that measure: programs get frames that lie far apart.
+//!
 //! The crate knows nothing of simulated machines.
 #![deny(unsafe_code)]
 
@@ -27,8 +29,8 @@ mod visits;
 mod ways;
 
 pub use findings::{
-    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
-    Tlb, TlbLevel, Translated, Walks,
+    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Neighbours, Overlap, Pipeline, Prefetch, Streams,
+    TOGETHER, Tlb, TlbLevel, Translated, Walks,
 };
 pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};

@@ -37,11 +37,12 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let bytes = effort.largest(&host).min(host.available / SHARE) as usize;
     let mut buffer = memory(bytes, Pages::Huge).or_else(|_| memory(bytes, Pages::Base))?;
     say("caches");
-    let (found, mut curves) = caches::measure(effort, &mut buffer, tlbs.through(), line, host.levels());
+    let (found, mut curves) = caches::measure(effort, &mut buffer, tlbs.through(), line, &host.sizes());
     say("misses at the same time");
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
+    let neighbours = found.memory.clone().map(|_| overlap::neighbours(effort, &mut buffer, all));
     let streams = found.memory.clone().map(|_| streams::measure(effort, &mut buffer, all));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
@@ -57,6 +58,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         huge_walks: tlbs.huge.walks,
         overlap,
         prefetch,
+        neighbours,
         streams,
         curves,
     };

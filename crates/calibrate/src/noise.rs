@@ -1,6 +1,6 @@
 //! Numbers whose repeats lie so far apart that they say nothing.
 
-use crate::findings::{Caches, Finding, Findings, Overlap, Pipeline, Prefetch, Tlb, Walks};
+use crate::findings::{Caches, Finding, Findings, Overlap, Pipeline, Tlb, Walks};
 use crate::spread::Spread;
 
 /// The most that the quartiles of a number may lie apart, as a share of it.
@@ -9,7 +9,19 @@ const MOST: f64 = 0.5;
 impl Findings {
     /// The same, with a reason in place of each number that is too noisy.
     pub(crate) fn without_noise(self) -> Self {
-        let Self { pipeline, caches, base_tlb, huge_tlb, walks, huge_walks, overlap, prefetch, streams, .. } = self;
+        let Self {
+            pipeline,
+            caches,
+            base_tlb,
+            huge_tlb,
+            walks,
+            huge_walks,
+            overlap,
+            prefetch,
+            neighbours,
+            streams,
+            ..
+        } = self;
         let Pipeline { clock_hz, timestamp_hz, width } = pipeline;
         let caches = Caches {
             levels: caches
@@ -38,9 +50,14 @@ impl Findings {
                 last_level: overlap.last_level.and_then(steady),
             },
             prefetch: prefetch.and_then(|prefetch| {
-                let Prefetch { ascending, random, next, apart } = prefetch;
-                [ascending, random, next, apart].into_iter().try_for_each(|time| steady(time).map(drop))?;
+                steady(prefetch.ascending)?;
+                steady(prefetch.random)?;
                 Ok(prefetch)
+            }),
+            neighbours: neighbours.and_then(|neighbours| {
+                steady(neighbours.next)?;
+                steady(neighbours.apart)?;
+                Ok(neighbours)
             }),
             streams: streams.and_then(|streams| {
                 steady(streams.ascending)?;

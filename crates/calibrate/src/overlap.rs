@@ -1,6 +1,6 @@
 //! Misses at the same time: chases that do not wait for each other, more and more of them.
 
-use crate::findings::{Curve, CurveKind, Prefetch};
+use crate::findings::{Curve, CurveKind, Neighbours, Prefetch};
 use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
@@ -36,18 +36,22 @@ fn saturation(points: &[Point], alone: Spread) -> Spread {
     alone.over(&Spread::of(together.collect()))
 }
 
-/// What prefetchers do for lines of a page that come in order, and for the line behind one.
+/// What prefetchers do for lines of a page that come in order.
 pub(crate) fn prefetch(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Prefetch {
     let mut time = |within| {
         let mut chain = lines.by_page(buffer, within);
         step(effort, 0, |steps| chain.follow(steps))
     };
-    let (ascending, random) = (time(Order::Ascending), time(Order::Random));
+    Prefetch { ascending: time(Order::Ascending), random: time(Order::Random) }
+}
+
+/// What prefetchers do for the line behind one.
+pub(crate) fn neighbours(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Neighbours {
     let mut time = |pair| {
         let mut chain = lines.by_pairs(buffer, pair);
         step(effort, 0, |steps| chain.follow(steps))
     };
-    Prefetch { ascending, random, next: time(Pair::Next), apart: time(Pair::Apart) }
+    Neighbours { next: time(Pair::Next), apart: time(Pair::Apart) }
 }
 
 #[cfg(test)]

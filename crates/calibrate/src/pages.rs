@@ -1,12 +1,12 @@
 //! Memory of base pages or of huge pages, checked to be what was asked for.
 
-use crate::raw::{Advice, Mapping};
+use crate::raw::{Advice, Mapping, PAGE};
 use rustix::thread::transparent_huge_pages_are_disabled;
 use std::fs;
 use std::ops::Range;
 
 /// Bytes of a base page.
-pub(crate) const BASE: usize = 4 << 10;
+pub(crate) const BASE: usize = PAGE;
 
 /// Bytes of a huge page.
 pub(crate) const HUGE: usize = 2 << 20;

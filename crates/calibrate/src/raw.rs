@@ -11,5 +11,5 @@ mod mapping;
 mod pipeline;
 
 pub(crate) use chain::{Chain, HEADS};
-pub(crate) use mapping::{Advice, Mapping};
+pub(crate) use mapping::{Advice, Mapping, PAGE};
 pub(crate) use pipeline::{ADDITIONS, Additions, additions, timestamp};

@@ -95,7 +95,7 @@ impl Lines {
             let first = 2 * random.below(per_page / 2 - 1) + 1;
             let second = match pair {
                 Pair::Next => first + 1,
-                // From two lines behind the first, round to the two before it.
+                // At least three lines away, in either direction.
                 Pair::Apart => (first + 3 + random.below(per_page - 5)) % per_page,
             };
             order.extend([first, second].map(|index| page as usize * BASE + index * self.line));
@@ -207,7 +207,7 @@ mod tests {
                 .iter()
                 .map(|&word| word as usize)
                 .enumerate()
-                .filter(|(_, to)| *to > start)
+                .filter(|(_, to)| *to >= start)
                 .map(|(at, to)| (at * 8, to - start))
                 .collect();
             assert_eq!(next.len(), 2 * pages, "{pair:?}");

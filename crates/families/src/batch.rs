@@ -227,3 +227,23 @@ impl Batch {
         self.conflicts[system] & self.pages.seen() != 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An array of 64K pages would hold a page of 256K in pieces. A guest has pages of 64K with Svnapot alone, and none of 32K or 256K.
+    #[test]
+    fn only_pages_that_a_guest_can_have_are_an_obstacle() {
+        use PageSize::{Size2M, Size4K, Size32K, Size64K, Size256K};
+        let takes = |sizes: &[PageSize], svnapot| {
+            let l1d = vec![TlbArray::new(sizes, 16, 4)];
+            takes(&MmuConfig { l1d, svnapot, ..MmuConfig::default() })
+        };
+        for svnapot in [false, true] {
+            assert!(takes(&[Size4K, Size64K, Size2M], svnapot));
+            assert!(!takes(&[Size4K, Size256K], svnapot), "pieces of 256K of a page of 2M");
+        }
+        assert_eq!([false, true].map(|svnapot| takes(&[Size4K, Size32K, Size2M], svnapot)), [true, false]);
+    }
+}

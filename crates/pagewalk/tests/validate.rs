@@ -52,6 +52,11 @@ fn a_program_is_measured_and_predicted() {
     ] {
         assert!((0.2..2000.0).contains(&number(pointer)), "{pointer}: {point}");
     }
+    let scattered = report["scattered_over"].as_u64();
+    assert_eq!(scattered.is_none(), report["not_scattered"].is_string(), "{report}");
+    assert!(scattered.is_none_or(|bytes| bytes >= 1 << 30), "{report}");
+    let said = if scattered.is_some() { "frames of 4K pages were scattered over" } else { "could not be scattered: " };
+    assert!(unwrapped(&table).contains(said), "{table}");
     // The systems are native, so where frames lie changes the sets of the caches that data are in, and nothing else.
     assert!((0.9..1.1).contains(&(number("/predicted/ns_4k") / number("/predicted/ns_split"))), "{point}");
     for (ratio, error) in [("ratio", "ratio_error"), ("split_ratio", "split_error")] {

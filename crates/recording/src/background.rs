@@ -4,15 +4,17 @@
 
 use crate::event::Event;
 use crate::writer::{Totals, Writer};
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::mem;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
 use types::Access;
 
-/// Accesses of a batch: 256 KiB of them, so that a batch stays in the host's L2.
-const BATCH: usize = 1 << 15;
+/// Accesses of a batch: 256 KiB of them, so that they stay in the host's L2.
+const ACCESSES: usize = 1 << 15;
+/// Other events of a batch. The longest have 4 KiB.
+const OTHERS: usize = 1 << 11;
 /// Batches that wait for the thread. The run waits if it is further ahead.
 const WAITING: usize = 4;
 /// The kinds of accesses, by their code in a batch.
@@ -58,7 +60,7 @@ impl Batch {
 }
 
 /// Where batches go.
-enum Stage<W> {
+enum Stage<W: Write + Send + 'static> {
     /// The thread begins with the first batch. A process that gives up system calls has to have one thread when it does so.
     Unstarted(Writer<W>),
     /// The thread runs.
@@ -67,17 +69,22 @@ enum Stage<W> {
     Failed(io::Error),
 }
 
-/// The thread that writes.
-struct Thread<W> {
-    batches: SyncSender<Batch>,
+/// The thread that writes. It ends before this value does.
+struct Thread<W: Write + Send + 'static> {
+    /// `None` once the thread is to end.
+    batches: Option<SyncSender<Batch>>,
     /// Batches that are written, to be filled again.
     written: Receiver<Batch>,
-    handle: JoinHandle<Writer<W>>,
+    /// `None` once the thread has ended.
+    handle: Option<JoinHandle<Writer<W>>>,
 }
 
-/// Writes a recording on a thread of its own. An error ends the writing, and [`Self::finish`] returns it.
-pub struct BackgroundWriter<W> {
+/// Writes a recording on a thread of its own. Nothing more is written behind an error, which [`Self::finish`] returns. A recording that is dropped has no end, so
+/// that no reader takes it.
+pub struct BackgroundWriter<W: Write + Send + 'static> {
     batch: Batch,
+    /// The most accesses and other events of a batch.
+    most: [usize; 2],
     stage: Stage<W>,
 }
 
@@ -85,13 +92,17 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
     /// Hands the events on to `writer`.
     #[must_use]
     pub fn new(writer: Writer<W>) -> Self {
-        Self { batch: Batch::default(), stage: Stage::Unstarted(writer) }
+        Self::with_batches(writer, [ACCESSES, OTHERS])
+    }
+
+    fn with_batches(writer: Writer<W>, most: [usize; 2]) -> Self {
+        Self { batch: Batch::default(), most, stage: Stage::Unstarted(writer) }
     }
 
     /// A load, store or fetch that is made, to the page of that number, which has 52 bits.
     #[inline]
     pub fn access(&mut self, access: Access, page: u64) {
-        if self.batch.accesses.len() >= BATCH {
+        if self.batch.accesses.len() >= self.most[0] {
             self.send();
         }
         self.batch.accesses.push(page << KIND_BITS | access as u64);
@@ -100,7 +111,7 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
     /// Any event.
     pub fn event(&mut self, event: Event) {
         self.batch.others.push((self.batch.accesses.len(), event));
-        if self.batch.others.len() >= BATCH {
+        if self.batch.others.len() >= self.most[1] {
             self.send();
         }
     }
@@ -115,10 +126,10 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
         }
         let writer = match self.stage {
             Stage::Unstarted(writer) => writer,
-            Stage::Running(Thread { batches, written: _, handle }) => {
-                drop(batches);
-                handle.join().unwrap_or_else(|panic| resume_unwind(panic))
-            }
+            Stage::Running(mut thread) => match thread.end().expect("it runs") {
+                Ok(writer) => writer,
+                Err(panic) => resume_unwind(panic),
+            },
             Stage::Failed(error) => return Err(error),
         };
         writer.finish(used_time)
@@ -128,18 +139,16 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
     #[cold]
     #[inline(never)]
     fn send(&mut self) {
-        let failed = Stage::Failed(io::Error::other("the thread that writes has ended"));
-        self.stage = match mem::replace(&mut self.stage, failed) {
-            Stage::Unstarted(writer) => match Thread::start(writer) {
-                Ok(thread) => Stage::Running(thread),
-                Err(error) => Stage::Failed(error),
-            },
-            other => other,
-        };
-        if let Stage::Running(thread) = &self.stage {
-            let next = thread.written.try_recv().unwrap_or_default();
+        if let Stage::Unstarted(_) = self.stage {
+            let starting = Stage::Failed(ErrorKind::Other.into());
+            if let Stage::Unstarted(writer) = mem::replace(&mut self.stage, starting) {
+                self.stage = Thread::start(writer).map_or_else(Stage::Failed, Stage::Running);
+            }
+        }
+        if let Stage::Running(Thread { batches: Some(batches), written, .. }) = &self.stage {
+            let next = written.try_recv().unwrap_or_default();
             // A thread that has panicked takes no batch; `finish` goes on with its panic.
-            let _ = thread.batches.send(mem::replace(&mut self.batch, next));
+            let _ = batches.send(mem::replace(&mut self.batch, next));
         }
         self.batch.clear();
     }
@@ -158,7 +167,20 @@ impl<W: Write + Send + 'static> Thread<W> {
             writer
         };
         let handle = Builder::new().name("recording".to_owned()).spawn(write)?;
-        Ok(Self { batches, written, handle })
+        Ok(Self { batches: Some(batches), written, handle: Some(handle) })
+    }
+
+    /// Waits until the thread has written all batches: its writer, or its panic. `None` if it has ended before.
+    fn end(&mut self) -> Option<thread::Result<Writer<W>>> {
+        self.batches = None;
+        self.handle.take().map(JoinHandle::join)
+    }
+}
+
+impl<W: Write + Send + 'static> Drop for Thread<W> {
+    fn drop(&mut self) {
+        // The thread's panic has been printed.
+        let _ = self.end();
     }
 }
 
@@ -169,3 +191,90 @@ const _: () = {
         code += 1;
     }
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::{Arc, Mutex};
+
+    /// An output whose bytes stay. It panics from so many on.
+    #[derive(Clone)]
+    struct Output {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        room: usize,
+    }
+
+    impl Output {
+        fn new(room: usize) -> Self {
+            Self { bytes: Arc::default(), room }
+        }
+    }
+
+    impl Write for Output {
+        fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+            let mut bytes = self.bytes.lock().unwrap();
+            assert!(bytes.len() < self.room, "no room");
+            bytes.extend(more);
+            Ok(more.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn writer(output: &Output) -> Writer<Output> {
+        Writer::new(output.clone(), "{}", &[]).unwrap()
+    }
+
+    /// Accesses, with other events in every place of a batch.
+    fn write(count: u64, mut access: impl FnMut(Access, u64), mut event: impl FnMut(Event)) {
+        for number in 0..count {
+            access(KINDS[(number % 3) as usize], number * number % 1000);
+            for hart in 0..number % 4 {
+                event(Event::Begin { hart: hart as u8 });
+            }
+        }
+    }
+
+    #[test]
+    fn batches_of_any_size_are_written_in_order() {
+        for count in [0, 1, 2, 3, 7, 8, 100] {
+            let expected = Output::new(usize::MAX);
+            let mut plain = writer(&expected);
+            let cell = std::cell::RefCell::new(&mut plain);
+            write(count, |kind, page| cell.borrow_mut().access(kind, page), |event| cell.borrow_mut().event(&event));
+            let totals = plain.finish(true).unwrap();
+            for most in [[1, 1], [2, 1], [7, 100], [100, 3], [1000, 1000]] {
+                let output = Output::new(usize::MAX);
+                let mut behind = BackgroundWriter::with_batches(writer(&output), most);
+                let cell = std::cell::RefCell::new(&mut behind);
+                write(count, |kind, page| cell.borrow_mut().access(kind, page), |event| cell.borrow_mut().event(event));
+                assert_eq!(behind.finish(true).unwrap(), totals, "{count} accesses in batches of {most:?}");
+                assert!(*output.bytes.lock().unwrap() == *expected.bytes.lock().unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_of_the_output_is_that_of_the_run() {
+        let output = Output::new(200);
+        let mut behind = BackgroundWriter::with_batches(writer(&output), [1, 1]);
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            (0..2_000_000).for_each(|page| behind.access(Access::Read, page * page % (1 << 40)));
+            behind.finish(true)
+        }));
+        assert!(panic.is_err_and(|panic| panic.downcast_ref::<&str>() == Some(&"no room")));
+    }
+
+    #[test]
+    fn a_recording_that_is_dropped_has_ended_its_thread() {
+        let output = Output::new(usize::MAX);
+        let mut behind = BackgroundWriter::with_batches(writer(&output), [1, 1]);
+        (0..100).for_each(|page| behind.access(Access::Read, page));
+        drop(behind);
+        // The other one is here.
+        assert_eq!(Arc::strong_count(&output.bytes), 1);
+    }
+}

@@ -24,6 +24,9 @@ pub(crate) struct Mapping {
 
 const ALIGNMENT: usize = 2 << 20;
 
+/// Bytes of a base page.
+pub(crate) const PAGE: usize = 4 << 10;
+
 impl Mapping {
     /// `bytes` of address space, rounded up to words. No memory is reserved for it, so that it may be far larger than memory.
     ///
@@ -62,7 +65,6 @@ impl Mapping {
     /// # Panics
     /// A page is beyond its end.
     pub(crate) fn give_back(&mut self, pages: Range<usize>) -> io::Result<()> {
-        const PAGE: usize = 4 << 10;
         assert!(
             pages.start <= pages.end && pages.end <= self.bytes() / PAGE,
             "pages {pages:?} of {} bytes",

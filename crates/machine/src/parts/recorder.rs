@@ -60,22 +60,27 @@ pub(crate) struct Atomic {
 /// counts as one to the end, since TLBs and walk caches may still lead to it.
 pub(crate) struct TablePages {
     levels: Vec<u8>,
-    /// Whether there are any levels: a bit for each page. Every access that is recorded reads one, so they are kept small.
-    any: Vec<u64>,
+    /// Whether a page has any levels: a bit for each. Every access that is recorded reads one, so they are kept small.
+    are_tables: Vec<u64>,
+}
+
+/// The word that has the bit of a page, and the bit.
+const fn place(page: u64) -> (usize, u64) {
+    ((page / u64::BITS as u64) as usize, 1 << (page % u64::BITS as u64))
 }
 
 impl TablePages {
     /// None of so many pages of RAM.
     fn new(pages: u64) -> Self {
-        Self { levels: vec![0; pages as usize], any: vec![0; pages.div_ceil(u64::from(u64::BITS)) as usize] }
+        let words = pages.div_ceil(u64::from(u64::BITS));
+        Self { levels: vec![0; pages as usize], are_tables: vec![0; words as usize] }
     }
 
     /// Whether the byte of RAM at `offset` is in one.
     #[inline]
     pub(crate) fn contains(&self, offset: u64) -> bool {
-        let page = offset / PAGE;
-        let word = self.any.get((page / u64::from(u64::BITS)) as usize);
-        word.is_some_and(|word| word >> (page % u64::from(u64::BITS)) & 1 != 0)
+        let (word, bit) = place(offset / PAGE);
+        self.are_tables.get(word).is_some_and(|word| word & bit != 0)
     }
 
     /// The levels at which the page of the byte at `offset` is one.
@@ -89,7 +94,8 @@ impl TablePages {
         let levels = self.levels.get_mut(page as usize)?;
         let before = *levels;
         *levels |= 1 << level;
-        self.any[(page / u64::from(u64::BITS)) as usize] |= 1 << (page % u64::from(u64::BITS));
+        let (word, bit) = place(page);
+        self.are_tables[word] |= bit;
         (*levels != before).then_some(before)
     }
 }
@@ -187,5 +193,25 @@ impl Recorder {
     pub(crate) fn finish(self) -> io::Result<(Totals, bool)> {
         let used_time = self.used_time;
         self.writer.finish(used_time).map(|totals| (totals, used_time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At both sides of a word's end, at the last page, and behind it.
+    #[test]
+    fn a_page_is_a_table_from_when_it_has_a_level() {
+        let mut tables = TablePages::new(130);
+        for page in [0, 63, 64, 129] {
+            let (first, last) = (page * PAGE, page * PAGE + PAGE - 1);
+            assert!(!tables.contains(first) && !tables.contains(last), "{page}");
+            assert_eq!(tables.add(last, 1), Some(0));
+            assert!(tables.contains(first) && tables.contains(last), "{page}");
+            assert_eq!((tables.add(first, 1), tables.add(first, 0), tables.levels(last)), (None, Some(2), 3));
+        }
+        assert_eq!((0..200).filter(|page| tables.contains(page * PAGE)).count(), 4);
+        assert_eq!((tables.add(130 * PAGE, 0), tables.contains(130 * PAGE), tables.levels(u64::MAX)), (None, false, 0));
     }
 }

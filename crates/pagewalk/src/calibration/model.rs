@@ -197,12 +197,12 @@ impl Calibrated<'_> {
 
     /// Whether the L1D's prefetcher brings the line behind one that missed. How many it brings is the base's.
     fn next_line(&self) -> Option<Line> {
-        let prefetch = self.findings.prefetch.as_ref().ok()?;
+        let neighbours = self.findings.neighbours.as_ref().ok()?;
         let of_base = self.base.core.as_ref()?.prefetch.next_line;
         let (lines, takes) =
-            if prefetch.brings_next_line() { (of_base.max(1), "much less") } else { (0, "not much less") };
+            if neighbours.brings_next_line() { (of_base.max(1), "takes") } else { (0, "does not take") };
         let comment =
-            format!("The line behind one that missed takes {takes} time than another line of its page, as above");
+            format!("The line behind one that missed {takes} much less time than another line of its page, as above");
         Some(Line { comment, text: format!("prefetch.next_line = {lines}") })
     }
 

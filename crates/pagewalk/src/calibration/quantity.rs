@@ -260,8 +260,9 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));
-    all.push(time("prefetch.next", "memory, two neighbouring lines", PAIRS, order(|prefetch| prefetch.next)));
-    all.push(time("prefetch.apart", "memory, two lines that are apart", PAIRS, order(|prefetch| prefetch.apart)));
+    let pair = |of: fn(&calibrate::Neighbours) -> Spread| findings.neighbours.as_ref().map(of).map_err(Clone::clone);
+    all.push(time("prefetch.next", "memory, two neighbouring lines", PAIRS, pair(|lines| lines.next)));
+    all.push(time("prefetch.apart", "memory, two lines that are apart", PAIRS, pair(|lines| lines.apart)));
     let stream = |of: fn(&calibrate::Streams) -> Spread| findings.streams.as_ref().map(of).map_err(Clone::clone);
     all.push(time("stream.ascending", "stream, line, pages ascending", STREAM, stream(|streams| streams.ascending)));
     all.push(time("stream.random", "stream, line, pages random", STREAM, stream(|streams| streams.random)));

@@ -1,6 +1,6 @@
 //! What makes numbers less sure, in words.
 
-use calibrate::{Findings, HugeEntries};
+use calibrate::{Findings, HugeEntries, Spread};
 
 /// One sentence for each thing that a user has to know of.
 pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
@@ -38,14 +38,24 @@ pub(crate) fn warnings(findings: &Findings) -> Vec<String> {
                 ));
             }
         }
-        for (level, cache) in (1..).zip(caches).filter(|(_, cache)| !cache.other_steps.is_empty()) {
-            warnings.push(format!(
-                "Cache {level} has {} steps here, and the system names no cache behind it: the model has one cache, of the widest step's latency. Calibrate \
-                 again when the machine is quieter.",
-                cache.other_steps.len() + 1
-            ));
+        let ns =
+            |steps: &[Spread]| steps.iter().map(|step| format!("{:.0}", step.median)).collect::<Vec<_>>().join(" and ");
+        for (level, cache) in (1..).zip(caches) {
+            let own = ns(&[cache.latency]);
+            if !cache.slopes_above.is_empty() {
+                warnings.push(format!(
+                    "Before cache {level}, which takes {own} ns, there is a step of {} ns, and the system names no cache there: it is a slope of the cache above.",
+                    ns(&cache.slopes_above)
+                ));
+            }
+            if !cache.slower_parts.is_empty() {
+                warnings.push(format!(
+                    "Cache {level}, which takes {own} ns, has a slower part of {} ns. The model has the latency of the first.",
+                    ns(&cache.slower_parts)
+                ));
+            }
         }
-        let named = findings.host.levels().unwrap_or_default();
+        let named = findings.host.caches.iter().map(|cache| cache.level as usize).max().unwrap_or_default();
         if caches.len() < named {
             warnings.push(format!(
                 "{} levels of cache were found, and the system names {named}: what lies behind them is the base's. Calibrate again when the machine is \

@@ -87,12 +87,12 @@ fn programs(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
     names.iter().map(found).collect()
 }
 
-/// Measures all points, with frames of 4K from all over so many bytes, or where the kernel's lie for a reason.
+/// Measures all points. Also returns how many bytes the frames of 4K were scattered over, or why they were not.
 fn measure(points: &[Point], repeats: usize) -> Result<(Vec<Measured>, Result<u64, String>), Failure> {
     let mut progress = Progress::new();
     progress.say("validate: the C compiler");
     let native = Native::build()?;
-    progress.say("validate: frames that lie far apart");
+    progress.say("validate: scattering frames");
     let frames = ScatteredFrames::take();
     progress.count("validate: programs on this machine", points.len() as u64);
     let each = points.iter().zip(0..).map(|(point, done)| {
@@ -143,7 +143,7 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
             "This machine's frames of 4K pages were scattered over {} of its memory as well.",
             gibibytes(*bytes)
         ),
-        Err(reason) => format!("This machine's frames of 4K pages lie where its kernel had some: {reason}."),
+        Err(reason) => format!("This machine's frames of 4K pages could not be scattered: {reason}."),
     };
     printer.paragraph("", "", &frames)?;
     if let Some(name) = &host.hypervisor {

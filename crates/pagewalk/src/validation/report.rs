@@ -41,6 +41,7 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
         "config": made.config,
         "systems": made.systems,
         "scattered_over": made.scattered_over.as_ref().ok(),
+        "not_scattered": made.scattered_over.as_ref().err(),
         "layouts": made.layouts,
         "fidelity": made.fidelity(),
         "summary": summary,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::calibration::warnings;
-use calibrate::{Caches, HugeEntries, Overlap, Pipeline, Prefetch, Streams, SystemCache, TlbLevel, Walks};
+use calibrate::{Caches, HugeEntries, Neighbours, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -24,7 +24,8 @@ fn findings() -> Findings {
         size: between(least, below),
         latency: spread(latency),
         ways,
-        other_steps: Vec::new(),
+        slopes_above: Vec::new(),
+        slower_parts: Vec::new(),
     };
     let said = |level, size, ways| SystemCache { level, size, ways, line: 64 };
     Findings {
@@ -55,6 +56,7 @@ fn findings() -> Findings {
         huge_walks: nothing(),
         overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
         prefetch: nothing(),
+        neighbours: nothing(),
         streams: nothing(),
         curves: Vec::new(),
     }
@@ -187,11 +189,24 @@ fn a_prefetcher_that_crosses_pages_has_as_many_lines_under_way_as_littles_law_sa
 }
 
 #[test]
+fn steps_that_are_no_caches_are_in_the_warnings() {
+    let mut findings = findings();
+    let last = findings.caches.levels.as_mut().unwrap().last_mut().unwrap();
+    (last.slopes_above, last.slower_parts) = (vec![spread(6.0)], vec![spread(25.0), spread(40.0)]);
+    let warnings = warnings(&findings).join("\n");
+    assert!(
+        warnings
+            .contains("there is a step of 6 ns, and the system names no cache there: it is a slope of the cache above")
+            && warnings.contains("has a slower part of 25 and 40 ns. The model has the latency of the first."),
+        "{warnings}"
+    );
+}
+
+#[test]
 fn the_next_line_is_prefetched_where_it_takes_much_less_time() {
     let of = |next, apart| {
-        let prefetch =
-            Prefetch { ascending: spread(20.0), random: spread(60.0), next: spread(next), apart: spread(apart) };
-        let (text, model) = model(&Findings { prefetch: Ok(prefetch), ..findings() });
+        let neighbours = Neighbours { next: spread(next), apart: spread(apart) };
+        let (text, model) = model(&Findings { neighbours: Ok(neighbours), ..findings() });
         (model.core.unwrap().prefetch.next_line, text)
     };
     let base = HostModel::load("xeon-2017").unwrap().core.unwrap().prefetch.next_line;
@@ -201,5 +216,5 @@ fn the_next_line_is_prefetched_where_it_takes_much_less_time() {
     assert!(text.contains("# memory, two neighbouring lines: "), "{text}");
     let (lines, text) = of(90.0, 98.0);
     assert_eq!(lines, 0, "{text}");
-    assert!(text.contains("takes not much less time than another line of its page"), "{text}");
+    assert!(text.contains("does not take much less time than another line of its page"), "{text}");
 }

@@ -15,7 +15,7 @@ use types::Gpa;
 
 /// The fewest systems of a pass. It takes as long as two replays, one of which is made to check it.
 const FEWEST: usize = 3;
-/// The most, so that memory is bounded and lines are written as they come.
+/// The most, so that memory is bounded and an interruption loses little.
 const MOST: usize = 256;
 
 /// Something to do.
@@ -95,25 +95,25 @@ pub(super) fn jobs(systems: &[Arc<Configured>], wanted: &[usize], threads: usize
     }
     for family in families {
         let members = family.members();
-        let most = members.len().div_ceil(threads).clamp(FEWEST, MOST);
-        for members in members.chunks(most) {
-            if members.len() < FEWEST {
-                jobs.extend(members.iter().map(|&number| Job::Replay(number)));
-            } else {
-                jobs.push(Job::Pass(members.to_vec()));
-            }
+        let passes = members.len().div_ceil(MOST).max(threads).min(members.len() / FEWEST);
+        if passes == 0 {
+            jobs.extend(members.into_iter().map(Job::Replay));
+            continue;
         }
+        // Equal parts, so that none has too few.
+        let end = |pass: usize| members.len() * pass / passes;
+        jobs.extend((0..passes).map(|pass| Job::Pass(members[end(pass)..end(pass + 1)].to_vec())));
     }
     jobs.sort_by_key(Job::first);
     jobs
 }
 
 impl Job {
-    /// The number of its first system.
+    /// The least number of its systems.
     fn first(&self) -> usize {
         match self {
             Self::Replay(number) => *number,
-            Self::Pass(numbers) => numbers[0],
+            Self::Pass(numbers) => numbers.iter().copied().min().unwrap_or_default(),
         }
     }
 
@@ -183,4 +183,50 @@ fn pass(recording: &Recording<'_>, systems: &[Arc<Configured>], numbers: &[usize
         (number, recording.line(&systems[number], (outcome.clone(), statistics), true))
     });
     Ok(lines.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::systems::configured;
+    use config::ConfigBuilder;
+    use config::system::SystemList;
+
+    fn of(systems: &[String], threads: usize) -> Vec<Job> {
+        let SystemList(systems) = systems.join(",").parse().unwrap();
+        let systems = configured(&ConfigBuilder::default(), systems, &[]).unwrap();
+        jobs(&systems, &(0..systems.len()).collect::<Vec<_>>(), threads)
+    }
+
+    /// Systems of each L1 with each L2: (L1, L2) of each.
+    fn named(pairs: impl IntoIterator<Item = (u32, u32)>) -> Vec<String> {
+        let array = |sets| format!(r#"[{{ sizes = ["4K", "2M", "1G"], sets = {sets}, ways = 4 }}]"#);
+        pairs.into_iter().map(|(l1, l2)| format!("native/mmu.l1d={}/mmu.l2={}", array(l1), array(l2))).collect()
+    }
+
+    #[test]
+    fn systems_of_one_l1_are_side_by_side_in_a_pass_whatever_their_order() {
+        let l1_last = (0..3).flat_map(|l1| (5..9).map(move |l2| (1 << l1, 1 << l2)));
+        assert_eq!(of(&named(l1_last), 1), [Job::Pass((0..12).collect())]);
+        let l1_first = (5..9).flat_map(|l2| (0..3).map(move |l1| (1 << l1, 1 << l2)));
+        let by_l1 = [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11];
+        assert_eq!(of(&named(l1_first.clone()), 1), [Job::Pass(by_l1.to_vec())]);
+        let halves = [Job::Pass(by_l1[..6].to_vec()), Job::Pass(by_l1[6..].to_vec())];
+        assert_eq!(of(&named(l1_first), 2), halves);
+    }
+
+    #[test]
+    fn no_pass_has_too_few_systems_or_too_many() {
+        let sizes = |systems: u32, threads| {
+            let jobs = of(&named((0..systems).map(|number| (1 << (number % 5), 64 << (number / 5 % 6)))), threads);
+            let size = |job: &Job| match job {
+                Job::Replay(_) => 1,
+                Job::Pass(numbers) => numbers.len(),
+            };
+            jobs.iter().map(size).collect::<Vec<_>>()
+        };
+        assert_eq!([sizes(2, 2), sizes(4, 2)], [vec![1, 1], vec![4]]);
+        assert_eq!([sizes(7, 2), sizes(7, 9)], [vec![3, 4], vec![3, 4]]);
+        assert_eq!(sizes(257, 1), [128, 129]);
+    }
 }

@@ -52,18 +52,31 @@ impl Lines {
         self.have.contains(&identity(line))
     }
 
+    /// Writes the lines that wait for others, which do not come: a file has them when the sweep goes on.
+    pub(super) fn give_up(&mut self) -> Result<(), Failure> {
+        let waiting = std::mem::take(&mut self.waiting);
+        if self.file.is_none() {
+            return Ok(());
+        }
+        waiting.into_values().flatten().try_for_each(|line| self.write(&line))
+    }
+
+    fn write(&mut self, line: &str) -> Result<(), Failure> {
+        match &mut self.file {
+            Some((path, file)) => {
+                file.write_all(line.as_bytes()).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))
+            }
+            None => Ok(print(line)?),
+        }
+    }
+
     /// Line number `number` is this, or is not needed. It is written once all before it are.
     pub(super) fn put(&mut self, number: usize, line: Option<&Value>) -> Result<(), Failure> {
         self.waiting.insert(number, line.map(|line| format!("{line}\n")));
         while let Some(line) = self.waiting.remove(&self.next) {
             self.next += 1;
             let Some(line) = line else { continue };
-            match &mut self.file {
-                Some((path, file)) => file
-                    .write_all(line.as_bytes())
-                    .map_err(|error| Failure::Run(format!("{}: {error}", path.display())))?,
-                None => print(&line)?,
-            }
+            self.write(&line)?;
         }
         Ok(())
     }

@@ -63,7 +63,11 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
         let mut lines = lines.lock().expect("no thread panics while it writes");
         done.iter().try_for_each(|(number, line)| lines.put(*number, Some(line)))
     });
-    results.into_iter().collect::<Result<Vec<()>, Failure>>()?;
+    let done = results.into_iter().collect::<Result<Vec<()>, Failure>>();
+    if done.is_err() {
+        lines.into_inner().expect("no thread panics while it writes").give_up()?;
+    }
+    done?;
     let events = recording.summary.events as f64 * wanted.len() as f64;
     let seconds = begun.elapsed().as_secs_f64();
     remark(&format!(
