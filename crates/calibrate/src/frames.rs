@@ -37,7 +37,7 @@ impl ScatteredFrames {
         let available = Host::find().available;
         let bytes = POOL.min(available / OF_MEMORY);
         if bytes < LEAST_POOL {
-            let needed = OF_MEMORY * LEAST_POOL >> 20;
+            let needed = (OF_MEMORY * LEAST_POOL) >> 20;
             return Err(format!("{needed} MiB of available memory are needed, and {} MiB are there", available >> 20));
         }
         Self::of_pool(bytes as usize).map(|(frames, _)| frames)
