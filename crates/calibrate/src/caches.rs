@@ -205,6 +205,15 @@ mod tests {
         assert_eq!(Translation::default().of_access(1 << 30, 64), 0.0);
     }
 
+    /// A level of sizes from the first one to the last.
+    fn level(value: f64, (first, last): (u64, u64), holds: Option<Capacity>) -> Level {
+        Level { value: Spread::exact(value), first, last, holds }
+    }
+
+    fn holds(least: u64, below: u64) -> Option<Capacity> {
+        Some(Capacity { least, below })
+    }
+
     #[test]
     fn a_last_level_that_goes_on_is_memory() {
         let level = |value: f64, holds| Level { value: Spread::exact(value), first: 1, last: 2, holds };
@@ -228,8 +237,6 @@ mod tests {
     /// Two steps of a last level, as they were measured: 3.7 MiB of 49 cycles, 7.4 MiB of 93, and memory of 518.
     #[test]
     fn steps_behind_the_last_cache_that_is_named_are_of_that_cache() {
-        let level = |value: f64, (first, last), holds| Level { value: Spread::exact(value), first, last, holds };
-        let holds = |least, below| Some(Capacity { least, below });
         let steps = [
             level(4.0, (4, 32), holds(32, 33)),
             level(49.0, (1000, 3400), holds(3400, 4000)),
@@ -256,8 +263,6 @@ mod tests {
     /// A narrow step between the L2 and the L3, as it was measured: 14 cycles, 23 of a narrow step, and 51.
     #[test]
     fn a_narrow_step_before_the_last_cache_is_none() {
-        let level = |value: f64, (first, last), holds| Level { value: Spread::exact(value), first, last, holds };
-        let holds = |least, below| Some(Capacity { least, below });
         let steps = [
             level(14.0, (40, 1000), holds(1000, 1100)),
             level(23.0, (1200, 1500), holds(1500, 1700)),

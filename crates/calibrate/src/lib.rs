@@ -17,6 +17,7 @@ mod measure;
 mod noise;
 mod overlap;
 mod pages;
+mod pinned;
 mod pipeline;
 mod random;
 mod raw;

@@ -5,12 +5,12 @@ use crate::findings::{Caches, Curve, CurveKind, Finding, Findings, HugeEntries, 
 use crate::host::Host;
 use crate::overlap::Misses;
 use crate::pages::{HUGE, Pages, memory};
+use crate::pinned::Pinned;
 use crate::raw::Mapping;
 use crate::timing::Effort;
 use crate::tlb::{Bench, Measured};
 use crate::visits::Lines;
 use crate::{overlap, pipeline, streams};
-use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 
 /// Memory that a program may take on a machine that others use as well.
 const SHARE: u64 = 3;
@@ -26,7 +26,8 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let host = Host::find();
     let line = host.line() as usize;
     let no_huge_pages = memory(HUGE, Pages::Huge).err();
-    stay();
+    // The thread finds its caches as it left them. A system that refuses makes repeats differ more.
+    let _pinned = Pinned::here();
     say("the clock");
     let pipeline = pipeline::measure(effort);
     let cycle = 1e9 / pipeline.clock_hz.as_ref().map_or(ASSUMED_CLOCK, |clock| clock.median);
@@ -131,11 +132,4 @@ fn overlaps(effort: Effort, buffer: &mut Mapping, caches: &Caches, all: Lines, c
         Err(reason) => Err(reason.clone()),
     };
     Overlap { memory, last_level }
-}
-
-/// Keeps the thread where it is, so that it finds its caches as it left them. A system that refuses makes repeats differ more.
-fn stay() {
-    let mut processors = CpuSet::new();
-    processors.set(sched_getcpu());
-    let _ = sched_setaffinity(None, &processors);
 }

@@ -120,11 +120,9 @@ impl Batch {
         }
         let mut fractured = [false; SIZES];
         for system in systems {
-            for (level, size) in [&system.l1d, &system.l1i, &system.l2]
-                .into_iter()
-                .flat_map(|level| sizes(system).map(move |size| (level, size)))
-            {
-                fractured[size as usize] |= home(level, size).is_some_and(|(_, kept)| kept != size);
+            for size in sizes(system) {
+                let pieces = |level: &Vec<TlbArray>| home(level, size).is_some_and(|(_, kept)| kept != size);
+                fractured[size as usize] |= [&system.l1d, &system.l1i, &system.l2].into_iter().any(pieces);
             }
         }
         let groups = systems.first().map_or(Groups::None, |system| Groups::of_svnapot(system.svnapot));

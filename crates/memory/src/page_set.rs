@@ -13,6 +13,7 @@ pub struct PageSet {
 
 impl PageSet {
     /// Whether the page at `offset` is in the set.
+    #[inline]
     #[must_use]
     pub fn contains(&self, offset: u64) -> bool {
         let page = offset / PAGE;

@@ -139,12 +139,10 @@ impl<W: Write + Send + 'static> BackgroundWriter<W> {
     #[cold]
     #[inline(never)]
     fn send(&mut self) {
-        if let Stage::Unstarted(_) = self.stage {
-            let starting = Stage::Failed(ErrorKind::Other.into());
-            if let Stage::Unstarted(writer) = mem::replace(&mut self.stage, starting) {
-                self.stage = Thread::start(writer).map_or_else(Stage::Failed, Stage::Running);
-            }
-        }
+        self.stage = match mem::replace(&mut self.stage, Stage::Failed(ErrorKind::Other.into())) {
+            Stage::Unstarted(writer) => Thread::start(writer).map_or_else(Stage::Failed, Stage::Running),
+            other => other,
+        };
         if let Stage::Running(Thread { batches: Some(batches), written, .. }) = &self.stage {
             let next = written.try_recv().unwrap_or_default();
             // A thread that has panicked takes no batch; `finish` goes on with its panic.
@@ -195,6 +193,7 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Ends;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::{Arc, Mutex};
 
@@ -228,14 +227,14 @@ mod tests {
         Writer::new(output.clone(), "{}", &[]).unwrap()
     }
 
-    /// Accesses, with other events in every place of a batch.
-    fn write(count: u64, mut access: impl FnMut(Access, u64), mut event: impl FnMut(Event)) {
-        for number in 0..count {
-            access(KINDS[(number % 3) as usize], number * number % 1000);
-            for hart in 0..number % 4 {
-                event(Event::Begin { hart: hart as u8 });
-            }
-        }
+    /// So many accesses, with other events in every place of a batch.
+    fn events(count: u64) -> Vec<Event> {
+        let each = (0..count).flat_map(|number| {
+            let (access, page) = (KINDS[(number % 3) as usize], number * number % 1000);
+            let others = (0..number % 4).map(|hart| Event::Begin { hart: hart as u8 });
+            std::iter::once(Event::Access { access, page, ends: Ends::Done }).chain(others)
+        });
+        each.collect()
     }
 
     #[test]
@@ -243,14 +242,17 @@ mod tests {
         for count in [0, 1, 2, 3, 7, 8, 100] {
             let expected = Output::new(usize::MAX);
             let mut plain = writer(&expected);
-            let cell = std::cell::RefCell::new(&mut plain);
-            write(count, |kind, page| cell.borrow_mut().access(kind, page), |event| cell.borrow_mut().event(&event));
+            events(count).iter().for_each(|event| plain.event(event));
             let totals = plain.finish(true).unwrap();
             for most in [[1, 1], [2, 1], [7, 100], [100, 3], [1000, 1000]] {
                 let output = Output::new(usize::MAX);
                 let mut behind = BackgroundWriter::with_batches(writer(&output), most);
-                let cell = std::cell::RefCell::new(&mut behind);
-                write(count, |kind, page| cell.borrow_mut().access(kind, page), |event| cell.borrow_mut().event(event));
+                for event in events(count) {
+                    match event {
+                        Event::Access { access, page, ends: Ends::Done } => behind.access(access, page),
+                        other => behind.event(other),
+                    }
+                }
                 assert_eq!(behind.finish(true).unwrap(), totals, "{count} accesses in batches of {most:?}");
                 assert!(*output.bytes.lock().unwrap() == *expected.bytes.lock().unwrap());
             }

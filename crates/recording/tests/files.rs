@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use recording::{
     BackgroundWriter, Content, Counts, Decoder, Ends, Event, Leaves, ReadError, Reader, TABLE_WORDS, Writer,
 };
-use std::io::{self, Cursor, ErrorKind, Write};
-use std::sync::{Arc, Mutex};
+use std::fs::File;
+use std::io::{self, BufWriter, Cursor, ErrorKind, Read, Seek};
 use types::{Access, Asid, Gpa, Gva, PagingMode, Privilege, TranslationContext, Width};
 
 fn access() -> impl Strategy<Value = Access> {
@@ -88,37 +88,9 @@ fn written(events: &[Event], files: &[&[u8]]) -> Vec<u8> {
     file
 }
 
-/// An output that has room for so many bytes, of which others see what is written.
-#[derive(Clone)]
-struct Output {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    room: usize,
-}
-
-impl Output {
-    fn new(room: usize) -> Self {
-        Self { bytes: Arc::default(), room }
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
-        let mut bytes = self.bytes.lock().unwrap();
-        if bytes.len() + more.len() > self.room {
-            return Err(ErrorKind::StorageFull.into());
-        }
-        bytes.extend(more);
-        Ok(more.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// As [`written`], by a thread, to `output`.
-fn written_behind(events: &[Event], output: &Output) -> io::Result<()> {
-    let writer = Writer::new(output.clone(), r#"{"of":"a test"}"#, &[]).unwrap();
+/// As [`written`], by a thread, to `file`.
+fn written_behind(events: &[Event], file: File) -> io::Result<()> {
+    let writer = Writer::new(BufWriter::new(file), r#"{"of":"a test"}"#, &[]).unwrap();
     let mut writer = BackgroundWriter::new(writer);
     for event in events {
         match event {
@@ -163,9 +135,11 @@ proptest! {
 
     #[test]
     fn a_thread_writes_what_a_writer_writes(events in proptest::collection::vec(event(), 0..60)) {
-        let output = Output::new(usize::MAX);
-        written_behind(&events, &output).unwrap();
-        let file = output.bytes.lock().unwrap().clone();
+        let mut output = tempfile::tempfile().unwrap();
+        written_behind(&events, output.try_clone().unwrap()).unwrap();
+        let mut file = Vec::new();
+        output.rewind().unwrap();
+        output.read_to_end(&mut file).unwrap();
         prop_assert!(file == written(&events, &[]), "{} events", events.len());
     }
 
@@ -216,13 +190,15 @@ fn a_frame_is_read_without_those_before_it() {
     assert!(reader.frame(frames.len()).unwrap().is_none());
 }
 
+/// A device that has no room (full(4)). Pages are random, so that no compression leaves everything to the end.
 #[test]
 fn a_thread_hands_on_the_error_of_its_output() {
-    let events: Vec<Event> = (0..2_000_000u64)
-        .map(|number| Event::Access { access: Access::Write, page: number * 7919 % (1 << 30), ends: Ends::Done })
+    let page = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 12;
+    let events: Vec<Event> = (0..400_000)
+        .map(|number| Event::Access { access: Access::Write, page: page(number), ends: Ends::Done })
         .collect();
-    let error = written_behind(&events, &Output::new(200)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    assert_eq!(written_behind(&events, full).unwrap_err().kind(), ErrorKind::StorageFull);
 }
 
 #[test]

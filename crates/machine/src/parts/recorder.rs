@@ -1,6 +1,7 @@
 //! What is kept of a run that is recorded, beside its machine (docs/record.md).
 
 use hart::Fetched;
+use memory::PageSet;
 use recording::{BackgroundWriter, Ends, Event, Totals, Writer};
 use std::io::{self, Write};
 use types::{Access, Gva, TranslationContext, Width};
@@ -60,27 +61,20 @@ pub(crate) struct Atomic {
 /// counts as one to the end, since TLBs and walk caches may still lead to it.
 pub(crate) struct TablePages {
     levels: Vec<u8>,
-    /// Whether a page has any levels: a bit for each. Every access that is recorded reads one, so they are kept small.
-    are_tables: Vec<u64>,
-}
-
-/// The word that has the bit of a page, and the bit.
-const fn place(page: u64) -> (usize, u64) {
-    ((page / u64::BITS as u64) as usize, 1 << (page % u64::BITS as u64))
+    /// The pages that have any. Every access that is recorded looks there, so it is kept small.
+    tables: PageSet,
 }
 
 impl TablePages {
     /// None of so many pages of RAM.
     fn new(pages: u64) -> Self {
-        let words = pages.div_ceil(u64::from(u64::BITS));
-        Self { levels: vec![0; pages as usize], are_tables: vec![0; words as usize] }
+        Self { levels: vec![0; pages as usize], tables: PageSet::default() }
     }
 
     /// Whether the byte of RAM at `offset` is in one.
     #[inline]
     pub(crate) fn contains(&self, offset: u64) -> bool {
-        let (word, bit) = place(offset / PAGE);
-        self.are_tables.get(word).is_some_and(|word| word & bit != 0)
+        self.tables.contains(offset)
     }
 
     /// The levels at which the page of the byte at `offset` is one.
@@ -94,8 +88,7 @@ impl TablePages {
         let levels = self.levels.get_mut(page as usize)?;
         let before = *levels;
         *levels |= 1 << level;
-        let (word, bit) = place(page);
-        self.are_tables[word] |= bit;
+        self.tables.insert(page * PAGE, (page + 1) * PAGE);
         (*levels != before).then_some(before)
     }
 }
