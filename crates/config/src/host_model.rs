@@ -178,6 +178,23 @@ mod tests {
         assert!(HostModel::parse("file", &stopped).unwrap_err().to_string().contains("clock_hz"));
     }
 
+    /// `u64` holds the number, a value of TOML does not. The program ended by a panic.
+    #[test]
+    fn a_number_that_toml_cannot_hold_is_named_with_its_line() {
+        let too_large = "the number is larger than 9223372036854775807";
+        for number in ["9_223_372_036_854_775_808", "18_446_744_073_709_551_615", "18_446_744_073_709_551_616"] {
+            let text = SHIPPED[0].1.replace("clock_hz = 2_400_000_000", &format!("clock_hz = {number}"));
+            let line = text.lines().position(|line| line.starts_with("clock_hz")).unwrap() + 1;
+            let refused = HostModel::parse("file", &text).unwrap_err().to_string();
+            assert!(refused.contains(&format!("line {line}: clock_hz: ")), "{number}: {refused}");
+            let based = format!("base = 'xeon-2017'\nprices.exit = {number}\n");
+            let refused = HostModel::parse("file", &based).unwrap_err().to_string();
+            assert!(refused.contains("line 2: prices.exit: ") && !refused.contains("u64"), "{number}: {refused}");
+        }
+        let largest = SHIPPED[0].1.replace("clock_hz = 2_400_000_000", "clock_hz = 9_223_372_036_854_775_808");
+        assert!(HostModel::parse("file", &largest).unwrap_err().to_string().contains(too_large));
+    }
+
     /// A file beside the models that are its bases.
     fn files(texts: &[(&str, &str)]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();

@@ -57,6 +57,7 @@ pub fn plain(message: &str) -> String {
             let key = message.strip_prefix("missing field ")?;
             Some(format!("key {key} is missing"))
         })
+        .or_else(|| message.ends_with("value was too large").then(|| format!("the number is larger than {}", i64::MAX)))
         .unwrap_or(message)
 }
 
