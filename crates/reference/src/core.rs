@@ -27,6 +27,10 @@ pub struct CoreShape {
     pub predictor: Predicts,
     /// Lines behind an L1D miss that are prefetched.
     pub next_line: u64,
+    /// The level that they are brought into: 0 for the L1D, 1 for the L2.
+    pub next_line_into: usize,
+    /// Misses that the L1D waits for, at the most, when they are prefetched.
+    pub next_line_misses: usize,
     /// The L2's prefetcher.
     pub stream: StreamShape,
     /// Cycles to data in the L1, the L2, the last level and memory.
@@ -459,7 +463,9 @@ impl Clock {
     ) {
         let (next_line, of_page, degree) =
             (self.shape.next_line, self.shape.stream.lines_of_page, self.shape.stream.degree);
-        let line = uses.line;
+        let (line, into) = (uses.line, self.shape.next_line_into);
+        let waited_for = self.taken[0].iter().filter(|&&until| until > time).count();
+        let few_misses = waited_for <= self.shape.next_line_misses;
         let mut bring = |around: &mut dyn Around, line, into| {
             let had = self.bring(line, into, time, around)?;
             prefetched.push((line, into, had));
@@ -481,14 +487,17 @@ impl Clock {
             }
         };
         stream(around, line, &mut bring);
+        if !few_misses {
+            return;
+        }
         for next in line + 1..=line + next_line {
             if next / of_page != line / of_page {
                 return;
             }
-            match bring(around, next, 0) {
-                None => return,
-                Some(0) => {}
-                Some(_) => stream(around, next, &mut bring),
+            match (bring(around, next, into), into) {
+                (None, _) => return,
+                (Some(1..), 0) => stream(around, next, &mut bring),
+                (Some(_), _) => {}
             }
         }
     }

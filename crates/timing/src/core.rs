@@ -313,7 +313,7 @@ mod tests {
     use crate::{
         event::{Line, TableReference, Walk},
         predictor::PredictorModel,
-        prefetcher::PrefetchModel,
+        prefetcher::{NextLineLevel, PrefetchModel},
         store_buffer::{Drain, StoreModel},
         stream::{PageEnd, StreamModel},
         surroundings::WalkerPort,
@@ -345,6 +345,8 @@ mod tests {
             predictor: PredictorModel { address_bits: 10, history_bits: 10 },
             prefetch: PrefetchModel {
                 next_line: 0,
+                next_line_into: NextLineLevel::L1d,
+                next_line_misses: 256,
                 stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
             },
         };

@@ -46,7 +46,7 @@ pub use event::{
 pub use misses::PrefetchLines;
 pub use model::CoreModel;
 pub use predictor::{Outcome, PredictorModel, PredictorState};
-pub use prefetcher::PrefetchModel;
+pub use prefetcher::{NextLineLevel, PrefetchModel};
 pub use store_buffer::{Drain, StoreModel};
 pub use stream::{PageEnd, StreamModel};
 pub use surroundings::{Surroundings, WalkerPort};

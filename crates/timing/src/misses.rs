@@ -132,6 +132,12 @@ impl Misses {
         Some(found)
     }
 
+    /// Whether the L1D waits for no more than `most` lines at a time.
+    #[inline]
+    pub(crate) fn l1d_waits_for_at_most(&self, most: u32, time: Ticks) -> bool {
+        self.l1d.at_most(most, time)
+    }
+
     /// A prefetch that another clock of the same core has decided on. The line is in the caches, so that this clock cannot drop the prefetch: it
     /// waits for miss registers.
     pub(crate) fn follow(&mut self, prefetched: Prefetched, time: Ticks) {

@@ -1,4 +1,5 @@
-//! The prefetchers: which lines are brought before they are asked for. The L1D has that of the next line, and the L2 that of [streams](crate::stream).
+//! The prefetchers: which lines are brought before they are requested. One brings the next line, into the L1D or the L2; the other one is that of
+//! [streams](crate::stream), in the L2.
 
 use crate::{
     event::{Level, Line},
@@ -7,17 +8,39 @@ use crate::{
     ticks::Ticks,
 };
 use keys::{key, model};
+use serde::{Deserialize, Serialize};
 use types::{Gva, PageSize};
 
 model! {
     /// The prefetchers of a core. Numbers of zero switch them off.
     #[derive(Copy)]
     pub struct PrefetchModel {
-        pub next_line: u64 => key("lines behind one that missed in the L1D which are brought there as well, within a page of 4K; 0 for none")
+        pub next_line: u64 => key("lines behind one that missed in the L1D which are brought as well, within a page of 4K; 0 for none")
             .number(0, 64).unit("lines"),
+        #[serde(default)]
+        pub next_line_into: NextLineLevel => key("the level into which these lines are brought: `l1d` or `l2`"),
+        #[serde(default = "any_number_of_misses")]
+        pub next_line_misses: u32 => key("misses that the L1D waits for, the new one among them, up to which these lines are brought; 256 for any number")
+            .number(1, 256).unit("misses"),
         /// The prefetcher of the L2.
         pub stream: StreamModel,
     }
+}
+
+/// The level of the prefetcher of the next line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NextLineLevel {
+    /// It is part of the L1D: what it brings takes miss registers of the L1D, and is a request to the L2.
+    #[default]
+    L1d,
+    /// It is part of the L2.
+    L2,
+}
+
+/// As many as an L1D can have.
+const fn any_number_of_misses() -> u32 {
+    256
 }
 
 /// The prefetchers of a core.
@@ -32,7 +55,7 @@ impl Prefetchers {
         Self { model: *model, streams: Streams::new(&model.stream, lines_of_page) }
     }
 
-    /// A load or store of an address has missed a line in the L1D and requests it at a time. Lines that the prefetchers bring into the L1D are
+    /// A load or store of an address has missed a line in the L1D and has requested it, at a time. Lines that the prefetchers bring into the L1D are
     /// requests to the L2 as well. What they bring is added to `prefetched`.
     pub(crate) fn miss(
         &mut self,
@@ -44,13 +67,20 @@ impl Prefetchers {
     ) {
         let Self { model, streams } = self;
         let page = streams.lines;
+        let few_misses = misses.l1d_waits_for_at_most(model.next_line_misses, time);
         let mut port = Port { address, time, misses, prefetched, caches };
         streams.request(line, &mut port);
+        if !few_misses {
+            return;
+        }
         for next in next_lines(model, line, page) {
-            match port.bring(next, Level::L1) {
-                None => return,
-                Some(Level::L1) => {}
-                Some(Level::L2 | Level::Llc | Level::Memory) => streams.request(next, &mut port),
+            let into = match model.next_line_into {
+                NextLineLevel::L1d => Level::L1,
+                NextLineLevel::L2 => Level::L2,
+            };
+            let Some(found) = port.bring(next, into) else { return };
+            if into == Level::L1 && found > Level::L1 {
+                streams.request(next, &mut port);
             }
         }
     }
@@ -101,7 +131,7 @@ mod tests {
     #[test]
     fn next_lines_end_with_the_page() {
         let stream = StreamModel { entries: 2, degree: 2, distance: 4, page_end: PageEnd::Stop };
-        let model = PrefetchModel { next_line: 2, stream };
+        let model = PrefetchModel { next_line: 2, next_line_into: NextLineLevel::L1d, next_line_misses: 256, stream };
         let lines = |line| next_lines(&model, Line(line), PageLines::new(64)).map(|line| line.0).collect::<Vec<_>>();
         assert_eq!([lines(0), lines(62), lines(63)], [vec![1, 2], vec![63], vec![]]);
     }

@@ -68,6 +68,13 @@ impl Slots {
         Some(self.choose(time)).filter(|slot| slot.begin == time)
     }
 
+    /// Whether at most `most` slots are occupied at `time`: those that are occupied the longest come last.
+    #[inline]
+    pub(crate) fn at_most(&self, most: u32, time: Ticks) -> bool {
+        let free = self.number.saturating_sub(most as usize);
+        free == 0 || self.at(free - 1) <= time
+    }
+
     /// Becomes a copy of other slots, of which there are as many.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         let Self { ring, first, number } = other;
@@ -146,6 +153,9 @@ mod tests {
                 let begin = time.max(all[slot]);
                 let chosen = slots.choose(Ticks(time));
                 assert_eq!(chosen.begin, Ticks(begin));
+                let occupied = all.iter().filter(|&&until| until > time).count() as u32;
+                let most = random.below(u64::from(number) + 2) as u32;
+                assert_eq!(slots.at_most(most, Ticks(time)), occupied <= most, "{occupied} of {number}, {most}");
                 let until = begin + random.below(400);
                 all[slot] = until;
                 slots.occupy(chosen, Ticks(until));

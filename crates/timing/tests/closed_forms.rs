@@ -20,6 +20,8 @@ fn model() -> CoreModel {
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
         prefetch: PrefetchModel {
             next_line: 0,
+            next_line_into: NextLineLevel::L1d,
+            next_line_misses: 256,
             stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
         },
     }
@@ -377,6 +379,48 @@ fn a_stream_costs_latency_without_the_prefetcher_and_bandwidth_with_it() {
     assert_eq!(crossing, stream(on, lines, lines.next_power_of_two()));
     assert!((bandwidth..bandwidth * 21 / 20).contains(&crossing), "{crossing}, bandwidth allows {bandwidth}");
     assert!(crossing < with, "{crossing} with one start, {with} with 100");
+}
+
+/// The lines that the next-line prefetcher has brought for `misses` misses at once in pages of their own, and how often the latency of memory
+/// passes until all of them are there.
+fn next_lines(prefetch: PrefetchModel, misses: u64) -> (Vec<u64>, u64) {
+    let mut run = Run::new(&CoreModel { prefetch, ..model() });
+    let mut brought = Brought::default();
+    for page in 0..misses {
+        let access = Access {
+            address: Gva(page << 12),
+            translation: Translation::FirstLevel,
+            line: Line(page * 64),
+            found: brought.find(page * 64),
+        };
+        let load = Load { destination: None, address_of: Registers::NONE, access };
+        let index = run.index();
+        run.core.load(index, load, &mut brought);
+    }
+    let next = brought.0.into_keys().filter(|line| line % 64 == 1).map(|line| line / 64).collect();
+    (next, run.end().0 / MEMORY)
+}
+
+#[test]
+fn next_lines_are_brought_while_few_misses_are_waited_for() {
+    let all = PrefetchModel { next_line: 1, next_line_into: NextLineLevel::L2, ..model().prefetch };
+    let few = PrefetchModel { next_line_misses: 4, ..all };
+    for misses in [1, 4, 7] {
+        let most = misses.min(4);
+        assert_eq!(next_lines(few, misses), ((0..most).collect(), 1), "{misses}");
+        assert_eq!(next_lines(all, misses), ((0..misses).collect(), 1), "{misses}");
+    }
+}
+
+#[test]
+fn next_lines_of_the_l1d_take_its_registers_and_those_of_the_l2_do_not() {
+    let of = |next_line_into| PrefetchModel { next_line: 1, next_line_into, ..model().prefetch };
+    // Ten registers, of which five are left for next lines: a sixth miss waits for none, an eleventh register is not there.
+    assert_eq!(next_lines(of(NextLineLevel::L1d), 5), ((0..5).collect(), 1));
+    assert_eq!(next_lines(of(NextLineLevel::L1d), 6), ((0..5).collect(), 2));
+    // Eight misses and their next lines take the 16 registers of the L2.
+    assert_eq!(next_lines(of(NextLineLevel::L2), 8), ((0..8).collect(), 1));
+    assert_eq!(next_lines(of(NextLineLevel::L2), 9), ((0..8).collect(), 2));
 }
 
 #[test]

@@ -36,6 +36,8 @@ fn core() -> Core {
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
         prefetch: PrefetchModel {
             next_line: 0,
+            next_line_into: NextLineLevel::L1d,
+            next_line_misses: 256,
             stream: StreamModel { entries: 0, degree: 2, distance: 20, page_end: PageEnd::Stop },
         },
     };

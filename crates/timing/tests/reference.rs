@@ -78,6 +78,8 @@ fn shape(random: &mut Random) -> CoreShape {
         stores_in_order: random.one_in(2),
         predictor: Predicts { address_bits: number(random, 6) as u32, history_bits: number(random, 8) as u32 },
         next_line: random.below(3),
+        next_line_into: random.index(2),
+        next_line_misses: number(random, 14) as usize,
         stream: StreamShape {
             pages: random.index(4),
             degree: 1 + random.index(3),
@@ -109,6 +111,8 @@ fn core(shape: &CoreShape) -> Core {
         },
         prefetch: PrefetchModel {
             next_line: shape.next_line,
+            next_line_into: [NextLineLevel::L1d, NextLineLevel::L2][shape.next_line_into],
+            next_line_misses: shape.next_line_misses as u32,
             stream: StreamModel {
                 entries: shape.stream.pages as u32,
                 degree: shape.stream.degree as u32,
