@@ -1,6 +1,7 @@
 //! What is found: numbers with their spread, or why there are none.
 
 use crate::host::Host;
+use crate::next_line::NextLine;
 use crate::pages::Pages;
 use crate::spread::Spread;
 use crate::staircase::{Capacity, Level, Point};
@@ -34,7 +35,7 @@ pub struct Findings {
     /// The work of prefetchers.
     pub prefetch: Finding<Prefetch>,
     /// Whether a miss brings the next line.
-    pub neighbours: Finding<Neighbours>,
+    pub next_line: Finding<NextLine>,
     /// Streams through memory.
     pub streams: Finding<Streams>,
     /// What was measured by size or count.
@@ -146,24 +147,6 @@ pub struct Prefetch {
     pub random: Spread,
 }
 
-/// Nanoseconds of a load from memory: the mean of two lines of a page, the second of which waits for the first.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Neighbours {
-    /// The second is the next line.
-    pub next: Spread,
-    /// They are no neighbours.
-    pub apart: Spread,
-}
-
-impl Neighbours {
-    /// Whether a miss brings the next line as well: then the next one takes a small part of a miss, and the mean of both is near half of one.
-    #[must_use]
-    pub fn brings_next_line(&self) -> bool {
-        const PART: f64 = 0.75;
-        self.next.median < PART * self.apart.median
-    }
-}
-
 /// Nanoseconds of a line of a stream through memory, by the order in which pages of 4K come. No load waits for another.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Streams {
@@ -203,6 +186,8 @@ pub enum CurveKind {
     Memory,
     /// The same from the last-level cache.
     LastLevel,
+    /// Time of the line behind one that missed, by misses at the same time.
+    NextLine,
 }
 
 /// What was measured by size or count, with the levels that were found in it.

@@ -14,6 +14,7 @@ mod findings;
 mod frames;
 mod host;
 mod measure;
+mod next_line;
 mod noise;
 mod overlap;
 mod pages;
@@ -30,12 +31,13 @@ mod visits;
 mod ways;
 
 pub use findings::{
-    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Neighbours, Overlap, Pipeline, Prefetch, Streams,
-    TOGETHER, Tlb, TlbLevel, Translated, Walks,
+    Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
+    Tlb, TlbLevel, Translated, Walks,
 };
 pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
 pub use measure::measure;
+pub use next_line::{NextLine, NextLineLevel};
 pub use pages::Pages;
 pub use spread::Spread;
 pub use timing::Effort;

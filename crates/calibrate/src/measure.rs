@@ -3,6 +3,7 @@
 use crate::caches::{self, Contiguity, Through, Translation};
 use crate::findings::{Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap};
 use crate::host::Host;
+use crate::next_line::{self, NextLine};
 use crate::overlap::Misses;
 use crate::pages::{HUGE, Pages, memory};
 use crate::pinned::Pinned;
@@ -43,7 +44,9 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
-    let neighbours = found.memory.clone().map(|_| overlap::neighbours(effort, &mut buffer, all));
+    let next_line = found.memory.clone().map(|_| next_line::measure(effort, &mut buffer, all));
+    let curve = |found: &NextLine| Curve { kind: CurveKind::NextLine, points: found.next.clone(), levels: Vec::new() };
+    curves.extend(next_line.as_ref().ok().map(curve));
     let streams = found.memory.clone().map(|_| streams::measure(effort, &mut buffer, all));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
@@ -59,7 +62,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         huge_walks: tlbs.huge.walks,
         overlap,
         prefetch,
-        neighbours,
+        next_line,
         streams,
         curves,
     };

@@ -10,17 +10,7 @@ impl Findings {
     /// The same, with a reason in place of each number that is too noisy.
     pub(crate) fn without_noise(self) -> Self {
         let Self {
-            pipeline,
-            caches,
-            base_tlb,
-            huge_tlb,
-            walks,
-            huge_walks,
-            overlap,
-            prefetch,
-            neighbours,
-            streams,
-            ..
+            pipeline, caches, base_tlb, huge_tlb, walks, huge_walks, overlap, prefetch, next_line, streams, ..
         } = self;
         let Pipeline { clock_hz, timestamp_hz, width } = pipeline;
         let caches = Caches {
@@ -54,10 +44,9 @@ impl Findings {
                 steady(prefetch.random)?;
                 Ok(prefetch)
             }),
-            neighbours: neighbours.and_then(|neighbours| {
-                steady(neighbours.next)?;
-                steady(neighbours.apart)?;
-                Ok(neighbours)
+            next_line: next_line.and_then(|next_line| {
+                steady(next_line.apart)?;
+                Ok(next_line)
             }),
             streams: streams.and_then(|streams| {
                 steady(streams.ascending)?;

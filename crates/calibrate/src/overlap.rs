@@ -1,11 +1,11 @@
 //! Misses at the same time: chases that do not wait for each other, more and more of them.
 
-use crate::findings::{Curve, CurveKind, Neighbours, Prefetch};
+use crate::findings::{Curve, CurveKind, Prefetch};
 use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
 use crate::timing::{Effort, step};
-use crate::visits::{Lines, Order, Pair, Window};
+use crate::visits::{Lines, Order, Window};
 
 /// Numbers of chases from which on nothing becomes faster.
 const SATURATED: u64 = 24;
@@ -43,15 +43,6 @@ pub(crate) fn prefetch(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Pr
         step(effort, 0, |steps| chain.follow(steps))
     };
     Prefetch { ascending: time(Order::Ascending), random: time(Order::Random) }
-}
-
-/// What prefetchers do for the line behind one.
-pub(crate) fn neighbours(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Neighbours {
-    let mut time = |pair| {
-        let mut chain = lines.by_pairs(buffer, pair);
-        step(effort, 0, |steps| chain.follow(steps))
-    };
-    Neighbours { next: time(Pair::Next), apart: time(Pair::Apart) }
 }
 
 #[cfg(test)]

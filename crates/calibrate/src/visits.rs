@@ -20,15 +20,6 @@ pub(crate) enum Order {
     Random,
 }
 
-/// Which two lines of a page are visited.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pair {
-    /// A line and the next one.
-    Next,
-    /// Two that are no neighbours.
-    Apart,
-}
-
 /// Memory that is visited before the next one, in random order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window {
@@ -81,24 +72,6 @@ impl Lines {
                     order.extend(random.order(per_page).into_iter().map(|index| first + index as usize * self.line));
                 }
             }
-        }
-        Chain::link(memory, order.into_iter())
-    }
-
-    /// Two lines of each page; pages in random order. The first line is the second one of an aligned pair, so that a prefetcher of such pairs does not
-    /// bring the next one.
-    pub(crate) fn by_pairs(self, memory: &mut Mapping, pair: Pair) -> Chain<'_> {
-        let mut random = Random::new(self.size);
-        let per_page = BASE / self.line;
-        let mut order = Vec::with_capacity(self.size as usize / BASE * 2);
-        for page in random.order(self.size as usize / BASE) {
-            let first = 2 * random.below(per_page / 2 - 1) + 1;
-            let second = match pair {
-                Pair::Next => first + 1,
-                // At least three lines away, in either direction.
-                Pair::Apart => (first + 3 + random.below(per_page - 5)) % per_page,
-            };
-            order.extend([first, second].map(|index| page as usize * BASE + index * self.line));
         }
         Chain::link(memory, order.into_iter())
     }
@@ -191,34 +164,6 @@ mod tests {
         assert!((3..=4).contains(&windows.len()), "{windows:?}");
         offsets.sort_unstable();
         assert!(offsets.into_iter().eq((0..size / 128).map(|line| line * 128)));
-    }
-
-    #[test]
-    fn two_lines_of_each_page_come_one_after_the_other() {
-        let pages = 500;
-        let lines = Lines { size: (pages * BASE) as u64, line: 64 };
-        for pair in [Pair::Next, Pair::Apart] {
-            let mut memory = memory(pages * BASE, Pages::Base).unwrap();
-            let _ = lines.by_pairs(&mut memory, pair);
-            let start = memory.addresses().start;
-            // Other words of memory have small numbers.
-            let next: BTreeMap<usize, usize> = memory
-                .words()
-                .iter()
-                .map(|&word| word as usize)
-                .enumerate()
-                .filter(|(_, to)| *to >= start)
-                .map(|(at, to)| (at * 8, to - start))
-                .collect();
-            assert_eq!(next.len(), 2 * pages, "{pair:?}");
-            let within = next.iter().filter(|(at, to)| **at / BASE == **to / BASE);
-            let apart: Vec<i64> = within.map(|(at, to)| (*to as i64 - *at as i64) / 64).collect();
-            assert_eq!(apart.len(), pages, "{pair:?}");
-            match pair {
-                Pair::Next => assert!(apart.iter().all(|&lines| lines == 1)),
-                Pair::Apart => assert!(apart.iter().all(|&lines| lines.abs() > 2), "{apart:?}"),
-            }
-        }
     }
 
     /// Lines that fell into few sets would measure caches.

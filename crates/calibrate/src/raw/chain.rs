@@ -13,6 +13,9 @@ pub(crate) const HEADS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Chain<'m> {
     heads: [*const u64; HEADS],
+    /// The mapping's first word, and its bytes.
+    start: *const u64,
+    bytes: usize,
     _memory: PhantomData<&'m mut Mapping>,
 }
 
@@ -23,6 +26,19 @@ impl<'m> Chain<'m> {
     /// # Panics
     /// If there is none, or if one is beyond the memory or no multiple of 8: those who choose offsets are at fault.
     pub(crate) fn link(memory: &'m mut Mapping, offsets: impl ExactSizeIterator<Item = usize>) -> Self {
+        Self::with_chases(HEADS, memory, offsets)
+    }
+
+    /// The same for this many chases: their places are at the same distance from each other.
+    ///
+    /// # Panics
+    /// As above, or if these are no chases, or more than [`HEADS`].
+    pub(crate) fn with_chases(
+        chases: usize,
+        memory: &'m mut Mapping,
+        offsets: impl ExactSizeIterator<Item = usize>,
+    ) -> Self {
+        assert!((1..=HEADS).contains(&chases));
         let (bytes, start) = (memory.bytes(), memory.start());
         let count = offsets.len();
         let slot = |offset: usize| {
@@ -35,7 +51,7 @@ impl<'m> Chain<'m> {
         for (index, offset) in offsets.enumerate() {
             let here = slot(offset);
             // Where there are fewer slots than heads, heads share them.
-            while next_head < HEADS && next_head * count / HEADS <= index {
+            while next_head < chases && next_head * count / chases <= index {
                 heads[next_head] = here;
                 next_head += 1;
             }
@@ -49,17 +65,40 @@ impl<'m> Chain<'m> {
         let (first, last) = first.zip(last).expect("a chain has a slot");
         // SAFETY: as above.
         unsafe { last.write(first.expose_provenance() as u64) };
-        Self { heads, _memory: PhantomData }
+        heads[chases..].fill(first);
+        Self { heads, start, bytes, _memory: PhantomData }
+    }
+
+    /// Reads a word of each line of the mapping, ascending: caches much smaller than the mapping hold few slots afterwards.
+    pub(crate) fn read_mapping(&mut self, line: usize) {
+        for offset in (0..self.bytes).step_by(line) {
+            // SAFETY: an aligned word of the mapping, which is borrowed mutably: lines are multiples of a word.
+            black_box(unsafe { self.start.wrapping_byte_add(offset).read() });
+        }
     }
 
     /// Makes `steps` loads, each of which waits for the one before it.
     pub(crate) fn follow(&mut self, steps: u64) {
-        let mut at = self.heads[0];
+        self.follow_one(0, steps);
+    }
+
+    /// The same, and the first load waits for a number to be computed: it is part of the load's address, as 0. A processor does not make the loads earlier.
+    pub(crate) fn follow_after(&mut self, number: u64, steps: u64) {
+        self.heads[0] = self.heads[0].wrapping_byte_add((number & black_box(0)) as usize);
+        self.follow(steps);
+    }
+
+    /// The same in one of the chases, without a number.
+    ///
+    /// # Panics
+    /// If there are not as many as [`HEADS`].
+    pub(crate) fn follow_one(&mut self, chase: usize, steps: u64) {
+        let mut at = self.heads[chase];
         for _ in 0..steps {
             // SAFETY: the invariant: `at` is a slot of the borrowed mapping, and so is what it holds.
             at = unsafe { next(at) };
         }
-        self.heads[0] = black_box(at);
+        self.heads[chase] = black_box(at);
     }
 
     /// Makes `steps` loads in each of `chases` chases, which do not wait for each other.

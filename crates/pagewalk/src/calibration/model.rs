@@ -3,9 +3,9 @@
 use super::array::{self, Shape};
 use super::{Quantity, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
-use calibrate::{Cache, Finding, Findings, Host, Spread, TOGETHER, Tlb, Walks};
+use calibrate::{Cache, Finding, Findings, Host, NextLineLevel, Spread, TOGETHER, Tlb, Walks};
 use config::host_model::{ArrayModel, HostModel};
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use types::PageSize;
 
 /// Measurements, and the model that has what they do not say.
@@ -59,6 +59,7 @@ impl Calibrated<'_> {
             "walk.2m.independent",
             "prefetch.ascending",
             "prefetch.random",
+            "prefetch.same",
             "prefetch.next",
             "prefetch.apart",
             "stream.ascending",
@@ -192,18 +193,42 @@ impl Calibrated<'_> {
         };
         let width = line("width", "width", &self.findings.pipeline.width);
         let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
-        width.into_iter().chain(misses).chain(self.walkers()).chain(self.next_line()).chain(self.streams()).collect()
+        let first = width.into_iter().chain(misses).chain(self.walkers());
+        first.chain(self.next_line()).chain(self.streams()).collect()
     }
 
-    /// Whether the L1D's prefetcher brings the line behind one that missed. How many it brings is the base's.
-    fn next_line(&self) -> Option<Line> {
-        let neighbours = self.findings.neighbours.as_ref().ok()?;
-        let of_base = self.base.core.as_ref()?.prefetch.next_line;
-        let (lines, takes) =
-            if neighbours.brings_next_line() { (of_base.max(1), "takes") } else { (0, "does not take") };
+    /// Whether a prefetcher brings the line behind one that missed, into which level, and up to how many misses at a time. How many lines it brings is the base's.
+    fn next_line(&self) -> Vec<Line> {
+        let found = self.findings.next_line.as_ref().ok();
+        let of_base = self.base.core.as_ref().map(|core| core.prefetch.next_line);
+        let Some((found, of_base)) = found.zip(of_base) else { return Vec::new() };
+        let line = |comment: String, key: &str, value: &dyn Display| Line {
+            comment,
+            text: format!("prefetch.{key} = {value}"),
+        };
+        let Some(most) = found.most_misses() else {
+            let comment =
+                "The line behind one that missed takes as long as another line of its page, as above".to_owned();
+            return vec![line(comment, "next_line", &0)];
+        };
         let comment =
-            format!("The line behind one that missed {takes} much less time than another line of its page, as above");
-        Some(Line { comment, text: format!("prefetch.next_line = {lines}") })
+            "The line behind one that missed takes less time than another line of its page, as above".to_owned();
+        let mut lines = vec![line(comment, "next_line", &of_base.max(1))];
+        if let Ok([first, second, ..]) = self.findings.caches.levels.as_deref() {
+            let (level, which) = match found.level(first.latency.median, second.latency.median) {
+                NextLineLevel::First => ("l1d", "first"),
+                NextLineLevel::Second => ("l2", "second"),
+            };
+            let comment = format!("It takes the time of a load from the {which} level of caches");
+            lines.push(line(comment, "next_line_into", &format!("\"{level}\"")));
+        }
+        let comment = self.said("prefetch.next_misses").unwrap_or_default();
+        lines.push(if found.has_no_limit() {
+            line(format!("{comment}\nIt comes with all numbers that were tried"), "next_line_misses", &MOST_MISSES)
+        } else {
+            line(comment, "next_line_misses", &most)
+        });
+        lines
     }
 
     /// As many walkers as walks overlap.

@@ -1,7 +1,7 @@
 //! Measured numbers, one by one: value, unit, spread, how measured, how sure.
 
 use calibrate::staircase::Capacity;
-use calibrate::{Finding, Findings, Spread, TOGETHER, Tlb, TlbLevel};
+use calibrate::{Finding, Findings, NextLine, Spread, TOGETHER, Tlb, TlbLevel};
 
 /// What a number is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,7 +167,9 @@ const MANY: &str = "the latency of one chase, divided by the time of an access o
 const STREAM: &str =
     "loads of one line after the other, which do not wait for each other; pages of 4K come in this order";
 const UNDER_WAY: &str = "the latency of one chase, divided by the time of a line of a stream";
-const PAIRS: &str = "a chase from page to page, with two lines of each: the mean of both";
+const SECOND: &str =
+    "a line of each of 24 pages that misses, one at a time, then loads of a second line of three of these pages";
+const MOST: &str = "the same with 1 to 12 misses at a time: the most with which at least half of the lines are there, of those behind one that missed";
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -260,9 +262,21 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));
-    let pair = |of: fn(&calibrate::Neighbours) -> Spread| findings.neighbours.as_ref().map(of).map_err(Clone::clone);
-    all.push(time("prefetch.next", "memory, two neighbouring lines", PAIRS, pair(|lines| lines.next)));
-    all.push(time("prefetch.apart", "memory, two lines that are apart", PAIRS, pair(|lines| lines.apart)));
+    let second = |of: fn(&NextLine) -> Spread| findings.next_line.as_ref().map(of).map_err(Clone::clone);
+    all.push(time("prefetch.same", "the line that missed, again", SECOND, second(|lines| lines.same)));
+    all.push(time("prefetch.next", "the line behind one that missed", SECOND, second(NextLine::alone)));
+    all.push(time("prefetch.apart", "a line apart from one that missed", SECOND, second(|lines| lines.apart)));
+    let most = findings.next_line.as_ref().map_err(Clone::clone).and_then(|lines| {
+        let most = lines.most_misses().ok_or("the line behind one that missed is not brought")?;
+        Ok(Spread::exact(most as f64))
+    });
+    all.push(Quantity::new(
+        "prefetch.next_misses",
+        "misses at a time with which the line behind comes",
+        Unit::Misses,
+        MOST,
+        spread(&most),
+    ));
     let stream = |of: fn(&calibrate::Streams) -> Spread| findings.streams.as_ref().map(of).map_err(Clone::clone);
     all.push(time("stream.ascending", "stream, line, pages ascending", STREAM, stream(|streams| streams.ascending)));
     all.push(time("stream.random", "stream, line, pages random", STREAM, stream(|streams| streams.random)));

@@ -1,6 +1,7 @@
 use super::*;
 use crate::calibration::warnings;
-use calibrate::{Caches, HugeEntries, Neighbours, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
+use calibrate::staircase::Point;
+use calibrate::{Caches, HugeEntries, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -56,7 +57,7 @@ fn findings() -> Findings {
         huge_walks: nothing(),
         overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
         prefetch: nothing(),
-        neighbours: nothing(),
+        next_line: nothing(),
         streams: nothing(),
         curves: Vec::new(),
     }
@@ -202,19 +203,32 @@ fn steps_that_are_no_caches_are_in_the_warnings() {
     );
 }
 
+/// Lines that a model with these times of the next line brings, the level, the most misses, and its text. A hit takes 2.5 ns, and one of the second level 8 ns.
+fn of_next_line(next: [f64; 3]) -> (u64, String, u32, String) {
+    let points = [1, 4, 12].into_iter().zip(next);
+    let next: Vec<Point> = points.map(|(size, value)| Point { size, value: spread(value) }).collect();
+    let beyond_same = next[0].value.median - 2.5;
+    let next_line = NextLine { same: spread(2.5), apart: spread(98.0), next, beyond_same };
+    let (text, model) = model(&Findings { next_line: Ok(next_line), ..findings() });
+    let prefetch = model.core.unwrap().prefetch;
+    (prefetch.next_line, format!("{:?}", prefetch.next_line_into), prefetch.next_line_misses, text)
+}
+
 #[test]
-fn the_next_line_is_prefetched_where_it_takes_much_less_time() {
-    let of = |next, apart| {
-        let neighbours = Neighbours { next: spread(next), apart: spread(apart) };
-        let (text, model) = model(&Findings { neighbours: Ok(neighbours), ..findings() });
-        (model.core.unwrap().prefetch.next_line, text)
-    };
-    let base = HostModel::load("xeon-2017").unwrap().core.unwrap().prefetch.next_line;
-    assert!(base > 0);
-    let (lines, text) = of(51.0, 98.0);
-    assert_eq!(lines, base, "{text}");
-    assert!(text.contains("# memory, two neighbouring lines: "), "{text}");
-    let (lines, text) = of(90.0, 98.0);
-    assert_eq!(lines, 0, "{text}");
-    assert!(text.contains("does not take much less time than another line of its page"), "{text}");
+fn the_next_line_is_prefetched_where_it_takes_less_time() {
+    let base = HostModel::load("xeon-2017").unwrap().core.unwrap().prefetch;
+    assert!(base.next_line > 0);
+    let (lines, into, misses, text) = of_next_line([2.6, 40.0, 90.0]);
+    assert_eq!((lines, into.as_str(), misses), (base.next_line, "L1d", 4), "{text}");
+    assert!(text.contains("# the line behind one that missed: "), "{text}");
+    let (lines, into, misses, text) = of_next_line([90.0, 40.0, 90.0]);
+    assert_eq!((lines, into.as_str(), misses), (0, "L1d", base.next_line_misses), "{text}");
+    assert!(text.contains("takes as long as another line of its page"), "{text}");
+}
+
+#[test]
+fn the_next_line_is_in_the_level_whose_time_it_takes_and_comes_with_any_number_of_misses_tried() {
+    let (_, into, misses, text) = of_next_line([8.1, 8.5, 9.0]);
+    assert_eq!((into.as_str(), misses), ("L2", 256), "{text}");
+    assert!(text.contains("comes with all numbers that were tried"), "{text}");
 }
