@@ -21,6 +21,9 @@ const ONE_OF: usize = 8;
 /// Numbers of misses at a time.
 const CHASES: [usize; 7] = [1, 2, 3, 4, 6, 8, 12];
 
+/// How often hits and the next line are compared.
+const TRIES: usize = 5;
+
 /// Rounds of a repeat. All repeats together come to no page again that a cache may hold.
 const ROUNDS: usize = 16;
 
@@ -67,10 +70,10 @@ impl NextLine {
         self.most_misses() == self.next.last().map(|point| point.size)
     }
 
-    /// Where the lines are, by the nanoseconds of loads from the first and the second level.
+    /// Where the lines are, by the nanoseconds of a load from the first level. A load from the second level takes more than twice as long in all processors.
     #[must_use]
-    pub fn level(&self, first: f64, second: f64) -> NextLineLevel {
-        if self.beyond_same > (second - first) / 2.0 { NextLineLevel::Second } else { NextLineLevel::First }
+    pub fn level(&self, first: f64) -> NextLineLevel {
+        if self.beyond_same > first { NextLineLevel::Second } else { NextLineLevel::First }
     }
 }
 
@@ -83,9 +86,14 @@ pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Nex
         chain.read_mapping(lines.line);
         visits.time(&mut chain, effort.repeats * ROUNDS)
     };
-    let (same, apart) = (rounds(1, Probe::Same), rounds(1, Probe::Apart));
-    let next = CHASES.map(|chases| rounds(chases, Probe::Next));
-    let beyond_same = quickest_half(&next[0]) - quickest_half(&same);
+    // Others that share the first level displace lines for a while. The try with the quickest hits has the least of that.
+    let alone = (0..TRIES).map(|_| (rounds(1, Probe::Same), rounds(1, Probe::Next)));
+    let alone = alone.min_by(|(one, _), (other, _)| quickest_half(one).total_cmp(&quickest_half(other)));
+    let (same, next) = alone.expect("there is a try");
+    let beyond_same = quickest_half(&next) - quickest_half(&same);
+    let apart = rounds(1, Probe::Apart);
+    let mut next = vec![next];
+    next.extend(CHASES[1..].iter().map(|&chases| rounds(chases, Probe::Next)));
     let points =
         CHASES.iter().zip(&next).map(|(&chases, rounds)| Point { size: chases as u64, value: repeats(rounds) });
     NextLine { same: repeats(&same), apart: repeats(&apart), next: points.collect(), beyond_same }
@@ -172,6 +180,8 @@ impl Visits {
         let mut times = Vec::with_capacity(rounds);
         for _ in 0..rounds {
             chain.follow_together(self.chases, pages);
+            // The first time, the clock's code and data may have to be fetched.
+            let _ = nanoseconds();
             let begin = nanoseconds();
             let loads_begin = nanoseconds();
             chain.follow_after(loads_begin, timed);
@@ -211,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn the_level_is_the_one_whose_time_is_nearer() {
-        let of = |beyond_same| NextLine { beyond_same, ..found(2.0, 100.0, &[3.0; 7]) }.level(2.0, 6.0);
+    fn lines_that_take_twice_the_time_of_a_hit_are_in_the_second_level() {
+        let of = |beyond_same| NextLine { beyond_same, ..found(2.0, 100.0, &[3.0; 7]) }.level(2.0);
         assert_eq!(
             [of(-0.1), of(1.9), of(2.1), of(5.0)].map(|level| level == NextLineLevel::First),
             [true, true, false, false]

@@ -214,8 +214,8 @@ impl Calibrated<'_> {
         let comment =
             "The line behind one that missed takes less time than another line of its page, as above".to_owned();
         let mut lines = vec![line(comment, "next_line", &of_base.max(1))];
-        if let Ok([first, second, ..]) = self.findings.caches.levels.as_deref() {
-            let (level, which) = match found.level(first.latency.median, second.latency.median) {
+        if let Ok([first, ..]) = self.findings.caches.levels.as_deref() {
+            let (level, which) = match found.level(first.latency.median) {
                 NextLineLevel::First => ("l1d", "first"),
                 NextLineLevel::Second => ("l2", "second"),
             };
