@@ -1,6 +1,7 @@
 //! What is found: numbers with their spread, or why there are none.
 
 use crate::host::Host;
+use crate::last_level::LastLevel;
 use crate::next_line::NextLine;
 use crate::pages::Pages;
 use crate::spread::Spread;
@@ -32,6 +33,8 @@ pub struct Findings {
     pub huge_walks: Finding<Walks>,
     /// Misses at the same time.
     pub overlap: Overlap,
+    /// The last level of caches, with many misses at a time.
+    pub last_level: Finding<LastLevel>,
     /// The work of prefetchers.
     pub prefetch: Finding<Prefetch>,
     /// Whether a miss brings the next line.
@@ -186,6 +189,8 @@ pub enum CurveKind {
     Memory,
     /// The same from the last-level cache.
     LastLevel,
+    /// Time of an access by bytes, with many chases at the same time.
+    LastLevelSize,
     /// Time of the line behind one that missed, by misses at the same time.
     NextLine,
 }

@@ -13,6 +13,7 @@ mod caches;
 mod findings;
 mod frames;
 mod host;
+mod last_level;
 mod measure;
 mod next_line;
 mod noise;
@@ -36,6 +37,7 @@ pub use findings::{
 };
 pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
+pub use last_level::LastLevel;
 pub use measure::measure;
 pub use next_line::{NextLine, NextLineLevel};
 pub use pages::Pages;

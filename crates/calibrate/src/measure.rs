@@ -3,6 +3,7 @@
 use crate::caches::{self, Contiguity, Through, Translation};
 use crate::findings::{Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap};
 use crate::host::Host;
+use crate::last_level::{self, LastLevel};
 use crate::next_line::{self, NextLine};
 use crate::overlap::Misses;
 use crate::pages::{HUGE, Pages, memory};
@@ -43,6 +44,10 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     say("misses at the same time");
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);
+    let last_level = last_level_of(effort, &mut buffer, &found, line);
+    let curve =
+        |found: &LastLevel| Curve { kind: CurveKind::LastLevelSize, points: found.points.clone(), levels: Vec::new() };
+    curves.extend(last_level.as_ref().ok().map(curve));
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
     let next_line = found.memory.clone().map(|_| next_line::measure(effort, &mut buffer, all));
     let curve = |found: &NextLine| Curve { kind: CurveKind::NextLine, points: found.next.clone(), levels: Vec::new() };
@@ -61,6 +66,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         walks: tlbs.base.walks,
         huge_walks: tlbs.huge.walks,
         overlap,
+        last_level,
         prefetch,
         next_line,
         streams,
@@ -111,6 +117,15 @@ fn tlbs(mut bench: Bench, no_huge_pages: Option<&str>, most: u64) -> Tlbs {
         }
         Ok((HugeEntries::Whole, _)) => Tlbs { base, huge: bench.huge(most), huge_entries: Ok(HugeEntries::Whole) },
         Err(reason) => Tlbs { base, huge: bench.huge(most), huge_entries: Err(reason) },
+    }
+}
+
+/// How much of the last of several caches many misses at a time find.
+fn last_level_of(effort: Effort, buffer: &mut Mapping, caches: &Caches, line: usize) -> Finding<LastLevel> {
+    match caches.levels.as_deref() {
+        Ok([_, .., above, _]) => last_level::measure(effort, buffer, above.size.below, line),
+        Ok(_) => Err("there are no three levels of caches".to_owned()),
+        Err(reason) => Err(reason.clone()),
     }
 }
 

@@ -10,7 +10,18 @@ impl Findings {
     /// The same, with a reason in place of each number that is too noisy.
     pub(crate) fn without_noise(self) -> Self {
         let Self {
-            pipeline, caches, base_tlb, huge_tlb, walks, huge_walks, overlap, prefetch, next_line, streams, ..
+            pipeline,
+            caches,
+            base_tlb,
+            huge_tlb,
+            walks,
+            huge_walks,
+            overlap,
+            last_level,
+            prefetch,
+            next_line,
+            streams,
+            ..
         } = self;
         let Pipeline { clock_hz, timestamp_hz, width } = pipeline;
         let caches = Caches {
@@ -39,6 +50,10 @@ impl Findings {
                 memory: overlap.memory.and_then(steady),
                 last_level: overlap.last_level.and_then(steady),
             },
+            last_level: last_level.and_then(|last_level| {
+                steady(last_level.holds)?;
+                Ok(last_level)
+            }),
             prefetch: prefetch.and_then(|prefetch| {
                 steady(prefetch.ascending)?;
                 steady(prefetch.random)?;

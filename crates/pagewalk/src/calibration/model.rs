@@ -148,11 +148,18 @@ impl Calibrated<'_> {
             let otherwise = said.map(|said| u64::from(said.ways)).filter(|&ways| (1..=64).contains(&ways));
             let ways = array::ways(&cache.ways, otherwise.unwrap_or(u64::from(of_base.ways)));
             let line = u64::from(self.findings.host.line());
-            let shape = shape(cache, number, &self.findings.host, Shape { sets: line, ways });
+            let mut shape = shape(cache, number, &self.findings.host, Shape { sets: line, ways });
             let mut comments: Vec<String> = ["size", "ways", "latency"]
                 .iter()
                 .filter_map(|what| self.said(&format!("cache.{number}.{what}")))
                 .collect();
+            if let (Ok(last), "llc") = (&self.findings.last_level, key) {
+                let size = said.map_or(f64::INFINITY, |said| said.size as f64).min(last.holds.median);
+                shape = array::any(size / line as f64, ways);
+                comments.extend(self.said("llc.holds"));
+                comments
+                    .push("The size is that of many chases: they keep more of a cache that others use too.".to_owned());
+            }
             if cache.ways.is_err() {
                 let whose = if otherwise.is_some() { "the system's word" } else { self.base_name };
                 comments.push(format!("Ways: {whose}, since {}", cache.ways.as_ref().err().map_or("", String::as_str)));

@@ -170,6 +170,8 @@ const UNDER_WAY: &str = "the latency of one chase, divided by the time of a line
 const SECOND: &str =
     "a line of each of 24 pages that misses, one at a time, then loads of a second line of three of these pages";
 const MOST: &str = "the same with 1 to 12 misses at a time: the most with which at least half of the lines are there, of those behind one that missed";
+const HELD: &str =
+    "16 chases at the same time through more and more memory: the most of a share that hits times the size";
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -259,6 +261,8 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
         MANY,
         spread(&overlap.last_level),
     ));
+    let holds = findings.last_level.as_ref().map(|last| last.holds).map_err(Clone::clone);
+    all.push(Quantity::new("llc.holds", "last level, held with 16 chases", Unit::Bytes, HELD, spread(&holds)));
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));

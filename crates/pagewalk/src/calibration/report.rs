@@ -72,10 +72,11 @@ fn describe(kind: CurveKind) -> (String, &'static str) {
         CurveKind::TlbWays(Pages::Huge) => "Latency by 2M pages of one set of the TLB".to_owned(),
         CurveKind::Memory => "Time of an access by chases at the same time, memory".to_owned(),
         CurveKind::LastLevel => "Time of an access by chases at the same time, last level".to_owned(),
+        CurveKind::LastLevelSize => "Time of an access by memory, 16 chases at the same time".to_owned(),
         CurveKind::NextLine => "Time of the line behind one that missed, by misses at the same time".to_owned(),
     };
     let axis = match kind {
-        CurveKind::Caches => "bytes",
+        CurveKind::Caches | CurveKind::LastLevelSize => "bytes",
         CurveKind::Ways { .. } => "lines",
         CurveKind::Reach(_) | CurveKind::TlbWays(_) => "pages",
         CurveKind::Memory | CurveKind::LastLevel => "chases",

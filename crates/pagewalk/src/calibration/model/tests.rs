@@ -1,7 +1,7 @@
 use super::*;
 use crate::calibration::warnings;
 use calibrate::staircase::Point;
-use calibrate::{Caches, HugeEntries, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
+use calibrate::{Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -56,6 +56,7 @@ fn findings() -> Findings {
         walks: Ok(Walks { dependent: spread(15.0), independent: spread(4.0) }),
         huge_walks: nothing(),
         overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
+        last_level: nothing(),
         prefetch: nothing(),
         next_line: nothing(),
         streams: nothing(),
@@ -201,6 +202,19 @@ fn steps_that_are_no_caches_are_in_the_warnings() {
             && warnings.contains("has a slower part of 25 and 40 ns. The model has the latency of the first."),
         "{warnings}"
     );
+}
+
+#[test]
+fn the_last_level_has_the_size_that_many_chases_keep_and_no_more_than_the_system_says() {
+    let of = |mib: f64| {
+        let last_level = LastLevel { holds: spread(mib * 1048576.0), points: Vec::new() };
+        let (text, model) = model(&Findings { last_level: Ok(last_level), ..findings() });
+        let llc = model.caches.unwrap().llc.unwrap();
+        assert!(text.contains("# last level, held with 16 chases: "), "{text}");
+        llc.size.0 as f64 / 1048576.0
+    };
+    assert!((of(40.0) - 40.0).abs() < 0.01, "its staircase ends between 14 and 23");
+    assert!((of(400.0) - 260.0).abs() < 0.01);
 }
 
 /// Lines that a model with these times of the next line brings, the level, the most misses, and its text. A hit takes 2.5 ns, and one of the second level 8 ns.

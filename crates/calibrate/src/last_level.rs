@@ -1,0 +1,91 @@
+//! How much of the last level of caches many misses at a time find.
+//!
+//! One chase waits for each of its loads. Where others share the cache, they displace the lines of such a slow chase sooner than those of a program with many
+//! misses at a time. So the size is measured once more, by chases that do not wait for each other.
+
+use crate::raw::Mapping;
+use crate::spread::Spread;
+use crate::staircase::Point;
+use crate::timing::{Effort, sizes, step};
+use crate::visits::{Lines, Window};
+
+/// Chases at the same time: as many misses as first levels of caches wait for, or more.
+pub(crate) const CHASES: u64 = 16;
+
+/// How often all sizes are measured, in turn.
+const LAPS: usize = 5;
+
+/// The least share of hits that tells a size. What lies below is within the noise of memory.
+const LEAST_SHARE: f64 = 0.25;
+
+/// What was found of the last level.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LastLevel {
+    /// Bytes that it holds.
+    pub holds: Spread,
+    /// Nanoseconds of an access by bytes of memory, with as many chases: the median of all laps.
+    pub points: Vec<Point>,
+}
+
+/// Measures it with memory from twice the size of the level above on, in bytes. `line` is that of the caches.
+pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, above: u64, line: usize) -> Result<LastLevel, String> {
+    let sizes = sizes(2 * above, buffer.bytes() as u64, 2);
+    let mut laps: Vec<Vec<Point>> = Vec::new();
+    for _ in 0..LAPS {
+        let lap = sizes.iter().map(|&size| {
+            let mut chain = Lines { size, line }.by_window(buffer, Window::OF_MANY);
+            let once = size / (Window::OF_MANY.every * line) as u64 / CHASES;
+            let time = step(effort, once, |steps| chain.follow_together(CHASES as usize, steps));
+            Point { size, value: time.scaled(1.0 / CHASES as f64) }
+        });
+        laps.push(lap.collect());
+    }
+    let holds: Vec<f64> = laps.iter().filter_map(|lap| holds(lap)).collect();
+    let holds = Spread::of_repeats(&holds).ok_or("memory takes no longer than the cache")?;
+    let point = |(index, &size): (usize, &u64)| {
+        let times = laps.iter().map(|lap| lap[index].value.median);
+        Point { size, value: Spread::of(times.collect()) }
+    };
+    Ok(LastLevel { holds, points: sizes.iter().enumerate().map(point).collect() })
+}
+
+/// Bytes that the cache holds: of memory of size s of which a share h hits, h × s is in the cache. The first size hits, and the last one does not.
+fn holds(points: &[Point]) -> Option<f64> {
+    let (hit, miss) = (points.first()?.value.median, points.last()?.value.median);
+    if miss <= hit {
+        return None;
+    }
+    let share = |point: &Point| ((miss - point.value.median) / (miss - hit)).clamp(0.0, 1.0);
+    let held = points.iter().map(|point| (share(point), point.size as f64)).filter(|(share, _)| *share >= LEAST_SHARE);
+    held.map(|(share, size)| share * size).max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(times: &[(u64, f64)]) -> Vec<Point> {
+        times.iter().map(|&(size, time)| Point { size, value: Spread::exact(time) }).collect()
+    }
+
+    #[test]
+    fn a_share_of_a_larger_memory_is_what_the_cache_holds() {
+        // 8 hits, of 12 a share of 7/8, of 16 the half.
+        let some = points(&[(2, 1.0), (8, 1.0), (12, 2.0), (16, 5.0), (64, 9.0)]);
+        assert_eq!(holds(&some), Some(10.5));
+        let sharp = points(&[(2, 1.0), (8, 1.0), (12, 9.0), (64, 9.0)]);
+        assert_eq!(holds(&sharp), Some(8.0));
+    }
+
+    #[test]
+    fn small_shares_are_noise_of_memory() {
+        let noisy = points(&[(2, 1.0), (8, 1.0), (32, 9.0), (64, 8.0), (128, 9.0)]);
+        assert_eq!(holds(&noisy), Some(8.0), "not an eighth of 64");
+    }
+
+    #[test]
+    fn without_a_step_nothing_is_known() {
+        assert_eq!(holds(&points(&[(2, 9.0), (8, 9.0)])), None);
+        assert_eq!(holds(&[]), None);
+    }
+}
