@@ -3,6 +3,7 @@
 //! One chase waits for each of its loads. Where others share the cache, they displace the lines of such a slow chase sooner than those of a program with many
 //! misses at a time. So the size is measured once more, by chases that do not wait for each other.
 
+use crate::pages::{Pages, memory};
 use crate::raw::Mapping;
 use crate::spread::Spread;
 use crate::staircase::Point;
@@ -14,6 +15,11 @@ pub(crate) const CHASES: u64 = 16;
 
 /// How often all sizes are measured, in turn.
 const LAPS: usize = 5;
+
+/// Memory of so many times the size of the cache does not hit.
+const BEYOND: u64 = 4;
+
+const NO_STEP: &str = "memory takes no longer than the cache";
 
 /// The least share of hits that tells a size. What lies below is within the noise of memory.
 const LEAST_SHARE: f64 = 0.25;
@@ -27,26 +33,66 @@ pub struct LastLevel {
     pub points: Vec<Point>,
 }
 
+/// The last level, measured again and again beside other work.
+#[derive(Debug)]
+pub struct LastLevelProbe {
+    memory: Mapping,
+    above: u64,
+    line: usize,
+    found: Vec<f64>,
+}
+
+impl LastLevelProbe {
+    /// For a cache of no more than `last` bytes, behind one of `above` bytes, with lines of `line` bytes.
+    ///
+    /// # Errors
+    /// Why there is no memory for it.
+    pub fn take(above: u64, last: u64, line: u32) -> Result<Self, String> {
+        let bytes = BEYOND * last;
+        let memory = memory(bytes as usize, Pages::Huge).or_else(|_| memory(bytes as usize, Pages::Base))?;
+        Ok(Self { memory, above, line: line as usize, found: Vec::new() })
+    }
+
+    /// Measures it once. That takes some tenths of a second.
+    pub fn measure(&mut self) {
+        let sizes = sizes(2 * self.above, self.memory.bytes() as u64, 2);
+        self.found.extend(holds(&lap(Effort::QUICK, &mut self.memory, &sizes, self.line)));
+    }
+
+    /// Bytes that it held.
+    ///
+    /// # Errors
+    /// Memory has never taken longer than the cache.
+    pub fn holds(&self) -> Result<Spread, String> {
+        Spread::of_repeats(&self.found).ok_or_else(|| NO_STEP.to_owned())
+    }
+}
+
 /// Measures it with memory from twice the size of the level above on, in bytes. `line` is that of the caches.
 pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, above: u64, line: usize) -> Result<LastLevel, String> {
     let sizes = sizes(2 * above, buffer.bytes() as u64, 2);
     let mut laps: Vec<Vec<Point>> = Vec::new();
     for _ in 0..LAPS {
-        let lap = sizes.iter().map(|&size| {
-            let mut chain = Lines { size, line }.by_window(buffer, Window::OF_MANY);
-            let once = size / (Window::OF_MANY.every * line) as u64 / CHASES;
-            let time = step(effort, once, |steps| chain.follow_together(CHASES as usize, steps));
-            Point { size, value: time.scaled(1.0 / CHASES as f64) }
-        });
-        laps.push(lap.collect());
+        laps.push(lap(effort, buffer, &sizes, line));
     }
     let holds: Vec<f64> = laps.iter().filter_map(|lap| holds(lap)).collect();
-    let holds = Spread::of_repeats(&holds).ok_or("memory takes no longer than the cache")?;
+    let holds = Spread::of_repeats(&holds).ok_or(NO_STEP)?;
     let point = |(index, &size): (usize, &u64)| {
         let times = laps.iter().map(|lap| lap[index].value.median);
         Point { size, value: Spread::of(times.collect()) }
     };
     Ok(LastLevel { holds, points: sizes.iter().enumerate().map(point).collect() })
+}
+
+/// Nanoseconds of an access by bytes of memory.
+fn lap(effort: Effort, buffer: &mut Mapping, sizes: &[u64], line: usize) -> Vec<Point> {
+    let point = |&size: &u64| {
+        let mut chain = Lines { size, line }.by_window(buffer, Window::OF_MANY);
+        let once = size / (Window::OF_MANY.every * line) as u64 / CHASES;
+        let time = step(effort, once, |steps| chain.follow_together(CHASES as usize, steps));
+        Point { size, value: time.scaled(1.0 / CHASES as f64) }
+    };
+    sizes.iter().map(point).collect()
 }
 
 /// Bytes that the cache holds: of memory of size s of which a share h hits, h × s is in the cache. The first size hits, and the last one does not.
@@ -81,6 +127,16 @@ mod tests {
     fn small_shares_are_noise_of_memory() {
         let noisy = points(&[(2, 1.0), (8, 1.0), (32, 9.0), (64, 8.0), (128, 9.0)]);
         assert_eq!(holds(&noisy), Some(8.0), "not an eighth of 64");
+    }
+
+    #[test]
+    fn a_probe_has_the_median_of_what_it_finds() {
+        let mut probe = LastLevelProbe::take(256 << 10, 1 << 20, 64).unwrap();
+        assert!(probe.holds().is_err());
+        probe.found = vec![3.0, 1.0, 2.0];
+        assert_eq!(probe.holds().unwrap().median, 2.0);
+        probe.measure();
+        assert!(probe.found.iter().all(|&bytes| bytes <= f64::from(4 << 20)), "{:?}", probe.found);
     }
 
     #[test]

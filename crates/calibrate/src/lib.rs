@@ -37,7 +37,7 @@ pub use findings::{
 };
 pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
-pub use last_level::LastLevel;
+pub use last_level::{LastLevel, LastLevelProbe};
 pub use measure::measure;
 pub use next_line::{NextLine, NextLineLevel};
 pub use pages::Pages;

@@ -63,9 +63,35 @@ fn a_program_is_measured_and_predicted() {
         let expected = number(&format!("/predicted/{ratio}")) / number(&format!("/measured/{ratio}/median")) - 1.0;
         assert!((number(&format!("/{error}")) - expected).abs() < 1e-9, "{point}");
     }
+    assert!(report["last_level_bytes"].is_null() && report["host"]["caches"]["llc"]["size"] != 0, "{report}");
     let again = path("again.html");
     ended(&mut command(["report", &json, &again])).succeeded();
     assert!(fs::read(&again).unwrap() == fs::read(&html).unwrap(), "the page made of the JSON is another one");
+}
+
+/// The predictions have the last level that was measured, in whole sets.
+#[test]
+fn the_last_level_is_measured_beside_the_programs() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("v.json");
+    let arguments =
+        ["validate", "--program", "chase", "--sizes", "1", "--repeat", "2", "--last-level", "measured", "--json"];
+    let ended_as = ended(command(arguments).arg(&json));
+    if ended_as.code == Some(1) && ended_as.stderr.contains("huge pages") {
+        return;
+    }
+    let table = ended_as.succeeded().stdout;
+    let report: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let measured = report["last_level_bytes"]["median"].as_f64().unwrap();
+    assert!((f64::from(256 << 10)..f64::from(1 << 30)).contains(&measured), "{measured}");
+    assert!(unwrapped(&table).contains("of the last-level cache (quartiles"), "{table}");
+    let size = report["config"]["host"].to_string() + &report["host"].to_string();
+    let llc = &report["host"]["caches"]["llc"];
+    let set = llc["ways"].as_f64().unwrap() * llc["line"].as_f64().unwrap();
+    let predicted: f64 = types::parse_size(llc["size"].as_str().unwrap()).unwrap() as f64;
+    assert!((predicted - measured).abs() <= set, "{predicted} for {measured}: {size}");
+    let none = ["validate", "--last-level", "measured", "--set", "host.caches.llc=off"];
+    assert_ne!(ended(&mut command(none)).code, Some(0));
 }
 
 /// The guest's option `scatter=`, by which frames of 4K lie all over its memory: walks then need more entries of the hypervisor's table.

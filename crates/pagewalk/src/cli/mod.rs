@@ -38,7 +38,7 @@ pub use reproduce::ReproduceArgs;
 pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
-pub use validate::ValidateArgs;
+pub use validate::{LastLevelSize, ValidateArgs};
 pub(crate) use values::{COPY_TAG, address, is_tag};
 pub use values::{CommandSpec, CopySpec, Copying, DiskSpec, FileSpec, NetKind, Setting, ShareSpec, WorkloadSpec};
 pub use vlm::VlmArgs;

@@ -4,9 +4,18 @@ use super::format::FormatArgs;
 use super::run::ConfigArgs;
 use super::sandbox::SandboxArgs;
 use super::values::number;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use config::system::System;
 use std::path::PathBuf;
+
+/// Where the size of the last level of caches comes from.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LastLevelSize {
+    /// The host model.
+    Model,
+    /// What many misses at a time keep of it on this machine, measured between runs of the programs.
+    Measured,
+}
 
 /// `pagewalk validate`.
 #[derive(Args, Clone, Debug)]
@@ -29,6 +38,9 @@ pub struct ValidateArgs {
     /// Placements of a virtual machine's pages in host memory, each with runs of its own; the result is their median
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = number::<u32, 1, 100>)]
     pub layouts: u32,
+    /// The size of the last-level cache of predictions: `model`, or `measured` beside the programs, as others that use it leave it to them
+    #[arg(long = "last-level", value_name = "SIZE", default_value = "model")]
+    pub last_level: LastLevelSize,
     /// Machines of Pagewalk at the same time [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = number::<u32, 1, 1024>)]
     pub threads: Option<u32>,

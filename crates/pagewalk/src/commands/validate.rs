@@ -1,7 +1,7 @@
 //! `pagewalk validate`: programs on this machine, and what Pagewalk predicts of them.
 
 use super::outputs::{open_output, open_printer, write_page, write_report};
-use crate::cli::ValidateArgs;
+use crate::cli::{LastLevelSize, ValidateArgs};
 use crate::comparison::{Execution, Finished, Plan, execute};
 use crate::error::Failure;
 use crate::html;
@@ -11,16 +11,19 @@ use crate::progress::Progress;
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built};
 use crate::side_by_side::default_threads;
-use crate::systems::configured;
+use crate::systems::{Configured, configured};
 use crate::text::cell::Cell;
 use crate::text::table::{Column, Table};
 use crate::validation::{
     Compared, GuestFrames, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared,
     points, predicted, report, start, with_layouts,
 };
-use calibrate::{Host, ScatteredFrames, Spread};
+use calibrate::{Host, LastLevelProbe, ScatteredFrames, Spread};
+use config::ConfigBuilder;
+use config::host_model::HostModel;
 use keys::suggestion::unknown;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// What a configuration begins with: memory in half of which few of the largest program's frames are neighbours, and the fidelity whose time is
 /// nearest to a machine's.
@@ -34,8 +37,11 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let points = points(&programs(&arguments.programs)?, arguments.sizes as usize);
     let (builder, shared) = builder_with_sections(&DEFAULTS, &arguments.config, &[], None)?;
     let config = built(&builder)?;
-    let sides = arguments.systems.iter().map(|system| with_layouts(&builder, system, arguments.layouts));
-    let sides = sides.map(|systems| configured(&builder, systems, &[])).collect::<Result<Vec<_>, Failure>>()?;
+    let sides = sides(arguments, &builder)?;
+    let probe = match arguments.last_level {
+        LastLevelSize::Model => None,
+        LastLevelSize::Measured => Some(probe(&config.host_model()?)?),
+    };
     let layouts = [sides[0].len(), sides[1].len()];
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let works = |frames| points.iter().map(|point| start(point, frames)).collect::<Result<Vec<_>, Failure>>();
@@ -47,7 +53,15 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
-    let (measured, scattered_over) = measure(&points, arguments.repeat as usize)?;
+    let Here { measured, scattered_over, last_level } = measure(&points, arguments.repeat as usize, probe)?;
+    let (config, sides) = match last_level {
+        None => (config, sides),
+        Some(holds) => {
+            let builder = with_last_level(builder, &config.host_model()?, holds)?;
+            (built(&builder)?, self::sides(arguments, &builder)?)
+        }
+    };
+    plan.systems = sides.concat();
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
@@ -61,7 +75,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let predicted = predictions(&points, &in_order, &finished(&plan)?, layouts)?;
     let compared = compared(&points, &measured, &predicted);
     let (host, model) = (Host::find(), config.host_model()?);
-    let made = Made { config: &config, model: &model, systems: names, layouts, scattered_over };
+    let made = Made { config: &config, model: &model, systems: names, layouts, last_level, scattered_over };
     print(&compared, &host, &made, &mut printer)?;
     printer.finish()?;
     let report = report(&compared, &host, &made);
@@ -87,8 +101,42 @@ fn programs(names: &[String]) -> Result<Vec<&'static Program>, Failure> {
     names.iter().map(found).collect()
 }
 
-/// Measures all points. Also returns how many bytes the frames of 4K were scattered over, or why they were not.
-fn measure(points: &[Point], repeats: usize) -> Result<(Vec<Measured>, Result<u64, String>), Failure> {
+/// The systems with 4K pages and those with 2M pages, each with its placements.
+fn sides(arguments: &ValidateArgs, builder: &ConfigBuilder) -> Result<Vec<Vec<Arc<Configured>>>, Failure> {
+    let sides = arguments.systems.iter().map(|system| with_layouts(builder, system, arguments.layouts));
+    sides.map(|systems| configured(builder, systems, &[])).collect()
+}
+
+/// What measures the last level between runs. Its size is unknown beforehand, and at most what the system says, or the model.
+fn probe(model: &HostModel) -> Result<LastLevelProbe, Failure> {
+    let usage = |problem: &str| Failure::Usage(format!("--last-level measured: {problem}"));
+    let caches = model.caches.as_ref();
+    let Some((l2, llc)) = caches.and_then(|caches| caches.l2.as_ref().zip(caches.llc.as_ref())) else {
+        return Err(usage("the host model has no last level behind an L2"));
+    };
+    let named = Host::find().cache(3).map_or(llc.size.0, |cache| cache.size);
+    LastLevelProbe::take(l2.size.0, named, llc.line).map_err(|problem| usage(&problem))
+}
+
+/// The configuration with a last level that holds so many bytes, in sets of the model's ways.
+fn with_last_level(builder: ConfigBuilder, model: &HostModel, holds: Spread) -> Result<ConfigBuilder, Failure> {
+    let llc = model.caches.as_ref().and_then(|caches| caches.llc.as_ref()).expect("the probe was made for one");
+    let set = f64::from(llc.ways) * f64::from(llc.line);
+    let bytes = ((holds.median / set).round().max(1.0) * set) as u64;
+    builder.set("host.caches.llc.size", &bytes.to_string()).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// What was measured on this machine.
+struct Here {
+    measured: Vec<Measured>,
+    /// Bytes that the frames of 4K were scattered over, or why they were not.
+    scattered_over: Result<u64, String>,
+    /// Bytes that the last level held, where that was measured.
+    last_level: Option<Spread>,
+}
+
+/// Measures all points.
+fn measure(points: &[Point], repeats: usize, mut probe: Option<LastLevelProbe>) -> Result<Here, Failure> {
     let mut progress = Progress::new();
     progress.say("validate: the C compiler");
     let native = Native::build()?;
@@ -97,9 +145,12 @@ fn measure(points: &[Point], repeats: usize) -> Result<(Vec<Measured>, Result<u6
     progress.count("validate: programs on this machine", points.len() as u64);
     let each = points.iter().zip(0..).map(|(point, done)| {
         progress.at(done);
-        native.measure(point, repeats)
+        native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))
     });
-    Ok((each.collect::<Result<_, _>>()?, frames.map(|frames| frames.span())))
+    let measured = each.collect::<Result<_, _>>()?;
+    let last_level = probe.map(|probe| probe.holds()).transpose();
+    let last_level = last_level.map_err(|problem| Failure::Run(format!("--last-level measured: {problem}")))?;
+    Ok(Here { measured, scattered_over: frames.map(|frames| frames.span()), last_level })
 }
 
 /// Nanoseconds of an operation of each point, under both systems with so many placements, with frames in order, and under the first with scattered ones.
@@ -125,6 +176,10 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.1} MiB", bytes / f64::from(1 << 20))
+}
+
 fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Printer) -> Result<(), Failure> {
     let fidelity = made.fidelity();
     printer.table(table(compared, made))?;
@@ -146,6 +201,13 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         Err(reason) => format!("This machine's frames of 4K pages could not be scattered: {reason}."),
     };
     printer.paragraph("", "", &frames)?;
+    if let Some(holds) = &made.last_level {
+        let [median, low, high] = [holds.median, holds.low, holds.high].map(mebibytes);
+        let text = format!(
+            "While the programs ran, many misses at a time kept {median} of the last-level cache (quartiles {low} and {high}). The predictions have that size."
+        );
+        printer.paragraph("", "", &text)?;
+    }
     if let Some(name) = &host.hypervisor {
         let text = format!("This machine is virtual ({name}): its walks are nested, whatever the systems here have.");
         printer.paragraph("", "", &text)?;

@@ -84,12 +84,19 @@ impl Native {
     }
 
     /// Measures a point: `repeats` runs of each kind of pages, in turns, so that whatever else the machine does is done to all.
+    /// `before_each` is called before each turn.
     ///
     /// # Errors
     /// [`Failure::Run`]: a program fails, or the system does not give the pages that were asked for.
-    pub(crate) fn measure(&self, point: &Point, repeats: usize) -> Result<Measured, Failure> {
+    pub(crate) fn measure(
+        &self,
+        point: &Point,
+        repeats: usize,
+        mut before_each: impl FnMut(),
+    ) -> Result<Measured, Failure> {
         let mut times = [const { Vec::new() }; PageSide::ALL.len()];
         for _ in 0..repeats {
+            before_each();
             for (times, side) in times.iter_mut().zip(PageSide::ALL) {
                 times.push(self.run(point, side)?);
             }
