@@ -19,6 +19,9 @@ const LAPS: usize = 5;
 /// Memory of so many times the size of the cache does not hit.
 const BEYOND: u64 = 4;
 
+/// The most memory of a probe, in bytes.
+const MOST: u64 = 1 << 30;
+
 const NO_STEP: &str = "memory takes no longer than the cache";
 
 /// The least share of hits that tells a size. What lies below is within the noise of memory.
@@ -48,7 +51,7 @@ impl LastLevelProbe {
     /// # Errors
     /// Why there is no memory for it.
     pub fn take(above: u64, last: u64, line: u32) -> Result<Self, String> {
-        let bytes = BEYOND * last;
+        let bytes = (BEYOND * last).min(MOST);
         let memory = memory(bytes as usize, Pages::Huge).or_else(|_| memory(bytes as usize, Pages::Base))?;
         Ok(Self { memory, above, line: line as usize, found: Vec::new() })
     }
@@ -59,12 +62,12 @@ impl LastLevelProbe {
         self.found.extend(holds(&lap(Effort::QUICK, &mut self.memory, &sizes, self.line)));
     }
 
-    /// Bytes that it held.
+    /// Bytes that it held in all measurements since the last call.
     ///
     /// # Errors
     /// Memory has never taken longer than the cache.
-    pub fn holds(&self) -> Result<Spread, String> {
-        Spread::of_repeats(&self.found).ok_or_else(|| NO_STEP.to_owned())
+    pub fn holds(&mut self) -> Result<Spread, String> {
+        Spread::of_repeats(&std::mem::take(&mut self.found)).ok_or_else(|| NO_STEP.to_owned())
     }
 }
 
@@ -135,6 +138,7 @@ mod tests {
         assert!(probe.holds().is_err());
         probe.found = vec![3.0, 1.0, 2.0];
         assert_eq!(probe.holds().unwrap().median, 2.0);
+        assert!(probe.holds().is_err(), "it begins anew");
         probe.measure();
         assert!(probe.found.iter().all(|&bytes| bytes <= f64::from(4 << 20)), "{:?}", probe.found);
     }

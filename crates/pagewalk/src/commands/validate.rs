@@ -44,8 +44,9 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     };
     let layouts = [sides[0].len(), sides[1].len()];
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let works = |frames| points.iter().map(|point| start(point, frames)).collect::<Result<Vec<_>, Failure>>();
-    let (in_order, scattered) = (works(GuestFrames::InOrder)?, works(GuestFrames::Scattered)?);
+    let works =
+        |points: &[Point], frames| points.iter().map(|point| start(point, frames)).collect::<Result<Vec<_>, Failure>>();
+    let in_order = works(&points, GuestFrames::InOrder)?;
     let (systems, recorded) = (sides.concat(), Recorded::default());
     in_order.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;
     let mut plan =
@@ -53,15 +54,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
-    let Here { measured, scattered_over, last_level } = measure(&points, arguments.repeat as usize, probe)?;
-    let (config, sides) = match last_level {
-        None => (config, sides),
-        Some(holds) => {
-            let builder = with_last_level(builder, &config.host_model()?, holds)?;
-            (built(&builder)?, self::sides(arguments, &builder)?)
-        }
-    };
-    plan.systems = sides.concat();
+    let (measured, scattered_over) = measure(&points, arguments.repeat as usize, probe)?;
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
@@ -70,12 +63,24 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
         Execution::Whole(finished) => Ok(finished),
         Execution::Interrupted { signal, .. } => Err(Failure::Interrupted(signal)),
     };
-    let in_order = finished(&plan)?;
-    (plan.works, plan.systems) = (scattered, sides[0].clone());
-    let predicted = predictions(&points, &in_order, &finished(&plan)?, layouts)?;
+    let model = config.host_model()?;
+    // Points whose last level was measured have systems of their own.
+    let together = if arguments.last_level == LastLevelSize::Model { points.len() } else { 1 };
+    let mut predicted = Vec::new();
+    for first in (0..points.len()).step_by(together) {
+        let those = &points[first..(first + together).min(points.len())];
+        let sides = match measured[first].last_level {
+            None => sides.clone(),
+            Some(holds) => self::sides(arguments, &with_last_level(builder.clone(), &model, holds)?)?,
+        };
+        (plan.works, plan.systems) = (works(those, GuestFrames::InOrder)?, sides.concat());
+        let runs = finished(&plan)?;
+        (plan.works, plan.systems) = (works(those, GuestFrames::Scattered)?, sides[0].clone());
+        predicted.extend(predictions(those, &runs, &finished(&plan)?, layouts)?);
+    }
     let compared = compared(&points, &measured, &predicted);
-    let (host, model) = (Host::find(), config.host_model()?);
-    let made = Made { config: &config, model: &model, systems: names, layouts, last_level, scattered_over };
+    let host = Host::find();
+    let made = Made { config: &config, model: &model, systems: names, layouts, scattered_over };
     print(&compared, &host, &made, &mut printer)?;
     printer.finish()?;
     let report = report(&compared, &host, &made);
@@ -126,14 +131,8 @@ fn with_last_level(builder: ConfigBuilder, model: &HostModel, holds: Spread) -> 
     builder.set("host.caches.llc.size", &bytes.to_string()).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// What was measured on this machine.
-struct Here {
-    measured: Vec<Measured>,
-    /// Bytes that the frames of 4K were scattered over, or why they were not.
-    scattered_over: Result<u64, String>,
-    /// Bytes that the last level held, where that was measured.
-    last_level: Option<Spread>,
-}
+/// What was measured of each point, and the bytes that frames of 4K were scattered over, or why they were not.
+type Here = (Vec<Measured>, Result<u64, String>);
 
 /// Measures all points.
 fn measure(points: &[Point], repeats: usize, mut probe: Option<LastLevelProbe>) -> Result<Here, Failure> {
@@ -145,12 +144,12 @@ fn measure(points: &[Point], repeats: usize, mut probe: Option<LastLevelProbe>) 
     progress.count("validate: programs on this machine", points.len() as u64);
     let each = points.iter().zip(0..).map(|(point, done)| {
         progress.at(done);
-        native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))
+        let measured = native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))?;
+        let last_level = probe.as_mut().map(LastLevelProbe::holds).transpose();
+        let last_level = last_level.map_err(|problem| Failure::Run(format!("--last-level measured: {problem}")))?;
+        Ok(Measured { last_level, ..measured })
     });
-    let measured = each.collect::<Result<_, _>>()?;
-    let last_level = probe.map(|probe| probe.holds()).transpose();
-    let last_level = last_level.map_err(|problem| Failure::Run(format!("--last-level measured: {problem}")))?;
-    Ok(Here { measured, scattered_over: frames.map(|frames| frames.span()), last_level })
+    Ok((each.collect::<Result<_, Failure>>()?, frames.map(|frames| frames.span())))
 }
 
 /// Nanoseconds of an operation of each point, under both systems with so many placements, with frames in order, and under the first with scattered ones.
@@ -201,10 +200,12 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         Err(reason) => format!("This machine's frames of 4K pages could not be scattered: {reason}."),
     };
     printer.paragraph("", "", &frames)?;
-    if let Some(holds) = &made.last_level {
-        let [median, low, high] = [holds.median, holds.low, holds.high].map(mebibytes);
+    let mut kept: Vec<f64> = compared.iter().filter_map(|one| Some(one.measured.last_level?.median)).collect();
+    kept.sort_by(f64::total_cmp);
+    if let [least, .., most] | [least @ most] = kept[..] {
+        let [least, most] = [least, most].map(mebibytes);
         let text = format!(
-            "While the programs ran, many misses at a time kept {median} of the last-level cache (quartiles {low} and {high}). The predictions have that size."
+            "While a program ran, many misses at a time kept {least} to {most} of the last-level cache. Each prediction has the size of its program's minute."
         );
         printer.paragraph("", "", &text)?;
     }

@@ -46,6 +46,8 @@ pub(crate) struct Measured {
     pub(crate) base: Spread,
     pub(crate) huge: Spread,
     pub(crate) split: Spread,
+    /// Bytes that the last level of caches held meanwhile, where that was measured.
+    pub(crate) last_level: Option<Spread>,
 }
 
 impl Native {
@@ -102,7 +104,7 @@ impl Native {
             }
         }
         let [base, huge, split] = times.map(|times| Spread::of_repeats(&times).expect("there is a repeat"));
-        Ok(Measured { base, huge, split })
+        Ok(Measured { base, huge, split, last_level: None })
     }
 
     fn run(&self, point: &Point, side: PageSide) -> Result<f64, Failure> {

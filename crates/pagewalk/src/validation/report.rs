@@ -15,8 +15,6 @@ pub(crate) struct Made<'m> {
     pub(crate) systems: [String; 2],
     /// The number of placements of each system.
     pub(crate) layouts: [usize; 2],
-    /// The last level of caches of this machine while the programs ran; `None` where the predictions have the model's.
-    pub(crate) last_level: Option<Spread>,
     /// Bytes that this machine's frames of 4K were scattered over, or why they were not.
     pub(crate) scattered_over: Result<u64, String>,
 }
@@ -44,7 +42,6 @@ pub(crate) fn report(compared: &[Compared], host: &Host, made: &Made<'_>) -> Val
         "systems": made.systems,
         "scattered_over": made.scattered_over.as_ref().ok(),
         "not_scattered": made.scattered_over.as_ref().err(),
-        "last_level_bytes": made.last_level.as_ref().map(spread),
         "layouts": made.layouts,
         "fidelity": made.fidelity(),
         "summary": summary,
@@ -65,6 +62,7 @@ fn one(compared: &Compared) -> Value {
         "measured": {
             "ns_4k": spread(&compared.measured.base), "ns_2m": spread(&compared.measured.huge), "ratio": spread(&compared.measured_ratio()),
             "ns_split": spread(&compared.measured.split), "split_ratio": spread(&compared.split_ratio()),
+            "last_level_bytes": compared.measured.last_level.as_ref().map(spread),
         },
         "predicted": {
             "ns_4k": predicted.base.median, "ns_2m": predicted.huge.median, "ratio": ratio.median,
