@@ -90,6 +90,7 @@
 //! events                              events, and the observers that receive them
 //! tlb, walk_cache, segment            caches of translations, and what is looked up before them
 //! set_associative, tag array          arrays
+//! storage                             how many bits a configuration has
 //! pte, config                         table entries and configurations
 //! replacement, way, raw               who makes room in an array, its slots, the words that are searched
 //! context, rights, geometry, space, refill, fault, statistics, memory
@@ -115,6 +116,7 @@ mod segment;
 mod space;
 mod stage;
 mod statistics;
+mod storage;
 mod tlb;
 mod translate;
 mod walk;
@@ -145,4 +147,5 @@ pub use stage::{
     CloneFormat, Entries, FoundEntry, LookupError, Registers, SWITCHING, SecondStage, ShadowRoot, TableFormat,
 };
 pub use statistics::MmuStatistics;
+pub use storage::{Stages, Storage, Translated};
 pub use walk::software::{SoftwareLeaf, SoftwareRules, SoftwareTables, software_walk};

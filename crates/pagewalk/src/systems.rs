@@ -6,6 +6,7 @@ use config::system::{Sweep, System};
 use config::units::ByteSize;
 use config::{Config, ConfigBuilder};
 use machine::BuildError;
+use mmu::Storage;
 use schemes::Segments;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -25,6 +26,8 @@ pub(crate) struct Configured {
     pub(crate) config: Config,
     /// Its host.
     pub(crate) host: HostModel,
+    /// Bits that the structures of a processor's MMU have.
+    pub(crate) storage: Storage,
     /// The machine that it is compared with: see [`Config::native`].
     native: Config,
     /// Bytes of the primary region that it has because others have one: see [`Configured::with_like_region`].
@@ -39,10 +42,11 @@ impl Configured {
     pub(crate) fn new(builder: &ConfigBuilder, system: System) -> Result<Self, Failure> {
         let config = system.configure(builder.clone()).map_err(|error| Failure::Usage(named(&system, &error)))?;
         let host = config.host_model().map_err(|error| Failure::Usage(named(&system, &error)))?;
-        let tlbs = config.mmu(&host).map_err(BuildError::from).and_then(|tlbs| tlbs.check().map_err(BuildError::from));
-        tlbs.map_err(|error| Failure::Usage(named(&system, &error)))?;
+        let tlbs = config.mmu(&host).map_err(BuildError::from);
+        let tlbs = tlbs.and_then(|tlbs| tlbs.check().map(|()| tlbs).map_err(BuildError::from));
+        let storage = config.storage(&tlbs.map_err(|error| Failure::Usage(named(&system, &error)))?);
         let native = config.native(&host);
-        Ok(Self { system, config, host, native, like_region: None })
+        Ok(Self { system, config, host, storage, native, like_region: None })
     }
 
     /// Adds the primary region that the machine would have under a scheme with a guest's segment, unless it is configured with one. Programs
@@ -57,8 +61,8 @@ impl Configured {
         let mut config = self.config.clone();
         config.segment.region = Some(bytes);
         let native = config.native(&self.host);
-        let (system, host) = (self.system.clone(), self.host.clone());
-        Arc::new(Self { system, config, host, native, like_region: Some(bytes) })
+        let (system, host, storage) = (self.system.clone(), self.host.clone(), self.storage);
+        Arc::new(Self { system, config, host, storage, native, like_region: Some(bytes) })
     }
 
     /// Bytes of the region that it has because others have one, if so.

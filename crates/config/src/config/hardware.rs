@@ -4,8 +4,8 @@ use super::{AdName, Config, ConfigError};
 use crate::host_model::{ArrayModel, HostModel, HostModelError, WalkCacheModel};
 use hypervisor::{Backing, LeafStatus};
 use keys::GroupValues;
-use mmu::{AdPolicy, MmuConfig, Refill, SoftwareRules, TlbArray};
-use schemes::{GuestMemory, RefillName, ShadowTables};
+use mmu::{AdPolicy, MmuConfig, Refill, SoftwareRules, Stages, Storage, TlbArray, Translated};
+use schemes::{GuestMemory, RefillName, ShadowTables, Walked};
 use types::PageSize;
 
 impl Config {
@@ -85,5 +85,19 @@ impl Config {
             second_stage_groups: host.tlb.groups.groups(),
             refill,
         })
+    }
+
+    /// Bits of storage of `mmu`, which is that of a processor of this machine.
+    #[must_use]
+    pub fn storage(&self, mmu: &MmuConfig) -> Storage {
+        let facts = self.scheme.facts();
+        // A walk in shadow tables alone has one dimension, and one that may leave them has two.
+        let reads_second_stage = facts.walked == Walked::GuestTables || facts.dimensions > 1;
+        let stages = match self.backing().design() {
+            _ if facts.is_native => Stages::Native,
+            Some((_, mode)) if reads_second_stage => Stages::Nested(mode),
+            Some(_) | None => Stages::Virtual,
+        };
+        Storage::of(mmu, Translated { guest: self.paging.guest.mode(), stages })
     }
 }

@@ -8,6 +8,7 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     summary: "the page that was inserted first, whatever its uses",
     seeded: false,
     refused_at_l1: None,
+    state_bits: |ways| u64::from(ways.next_power_of_two().ilog2()),
     build: |shape, _| Box::new(Fifo(Order::new(shape))),
 };
 

@@ -68,6 +68,8 @@ pub struct PolicyFacts {
     pub seeded: bool,
     /// Why a first-level TLB cannot have it. (The hit path of an L1 leaves the time of the last hit in each entry, and reports nothing else.)
     pub refused_at_l1: Option<&'static str>,
+    /// Bits of state that hardware keeps of a set with so many ways.
+    pub state_bits: fn(ways: u32) -> u64,
     /// Makes the state of an array whose ways are all empty. Only a policy that is `seeded` looks at the seed.
     pub build: fn(shape: Shape, seed: u64) -> Box<dyn Replacement>,
 }

@@ -7,6 +7,8 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     summary: "any page, by a generator that starts from a seed: `random:SEED`, where 0 is assumed",
     seeded: true,
     refused_at_l1: None,
+    // The generator is one for the whole array, and no state of a set.
+    state_bits: |_| 0,
     build: |shape, seed| Box::new(Random { shape, state: seed }),
 };
 

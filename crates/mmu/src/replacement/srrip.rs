@@ -9,6 +9,7 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     summary: "a page whose next use is predicted to be distant: SRRIP-HP with 2-bit re-reference prediction values",
     seeded: false,
     refused_at_l1: Some("it needs every hit, and repeated hits of the page used last do not leave the L1's hit path"),
+    state_bits: |ways| 2 * u64::from(ways),
     build: |shape, _| Box::new(Srrip { shape, predictions: vec![Srrip::DISTANT; shape.sets * shape.ways].into() }),
 };
 

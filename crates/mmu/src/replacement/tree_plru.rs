@@ -11,6 +11,7 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     summary: "at each node of a binary tree over the ways, the half that was not used last",
     seeded: false,
     refused_at_l1: None,
+    state_bits: |ways| u64::from(ways.saturating_sub(1)),
     build: |shape, _| Box::new(TreePlru { shape, upper_is_next: vec![false; shape.sets * shape.ways].into() }),
 };
 

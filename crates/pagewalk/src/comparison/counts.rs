@@ -1,6 +1,7 @@
 //! Counts of a guest as JSON, by the keys of docs/json-keys.md.
 
 use machine::{MissClass, Statistics};
+use mmu::Storage;
 use serde_json::{Map, Value, json};
 
 /// Counts by their names, in an order that is always the same.
@@ -8,6 +9,18 @@ type Counts = Map<String, Value>;
 
 fn named<const N: usize>(counts: [(&str, u64); N]) -> Counts {
     counts.into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
+}
+
+/// The key `storage_bits`.
+pub(crate) fn storage_bits(storage: &Storage) -> Counts {
+    named([
+        ("l1i", storage.l1i),
+        ("l1d", storage.l1d),
+        ("l2", storage.l2),
+        ("walk_caches", storage.walk_caches),
+        ("nested_tlb", storage.nested_tlb),
+        ("total", storage.total()),
+    ])
 }
 
 /// The key `tlb`.

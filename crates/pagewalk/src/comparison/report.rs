@@ -39,6 +39,7 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
         "host": (run.on.host != *host).then(|| run.on.host.as_used(run.on.config.footprint)),
         "guest_page": scheme.guest_page().to_string(),
         "host_page": scheme.host_page().map(|page| page.to_string()),
+        "storage_bits": counts::storage_bits(&run.on.storage),
         "outcome": run.outcome.to_string(),
         "failed": run.failed,
         "notes": notes::of(runs, run),
