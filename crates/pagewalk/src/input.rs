@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 /// What `report` makes a page of.
-pub(crate) const REPORT: &str = "the JSON of compare, run, vlm, reproduce, calibrate or validate";
+pub(crate) const REPORT: &str =
+    "the JSON of compare, run, vlm, reproduce, calibrate or validate, or the lines of sweep";
 
 /// Reads a file of TOML, as a text.
 ///
@@ -28,9 +29,16 @@ pub(crate) fn toml(path: &Path) -> Result<String, Failure> {
 /// # Errors
 /// [`Failure::Usage`], naming the file: it cannot be read, or is something else.
 pub(crate) fn json(path: &Path, wanted: &str) -> Result<Value, Failure> {
-    let bytes = read(path)?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        let problem = match file_kind::describe(&bytes).as_str() {
+    json_of(path, &read(path)?, wanted)
+}
+
+/// The JSON of a file that has these `bytes`, which is to be `wanted`.
+///
+/// # Errors
+/// [`Failure::Usage`], naming the file: it is something else.
+pub(crate) fn json_of(path: &Path, bytes: &[u8], wanted: &str) -> Result<Value, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let problem = match file_kind::describe(bytes).as_str() {
             "JSON" => format!("damaged JSON: {error}"),
             other => format!("{other}, not {wanted}"),
         };

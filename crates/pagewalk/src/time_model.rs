@@ -2,12 +2,13 @@
 
 use crate::systems::Configured;
 use config::{Config, FidelityName, FootprintName};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
 
 /// A host model, and how its numbers become time.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimeModel {
     host: String,
     fidelity: FidelityName,
@@ -22,6 +23,11 @@ impl TimeModel {
     /// Of a configuration, on the host model of this name.
     fn of(host: &str, config: &Config) -> Self {
         Self { host: host.to_owned(), fidelity: config.fidelity, footprint: config.footprint }
+    }
+
+    /// Of a system.
+    pub(crate) fn of_system(on: &Configured) -> Self {
+        Self::of(&on.host.name, &on.config)
     }
 
     /// Of a host and of the values of keys as JSON has them. A footprint that is not there is off.
@@ -46,7 +52,7 @@ impl TimeModels {
     /// Of all systems of a comparison.
     pub(crate) fn of_systems(systems: &[Arc<Configured>]) -> Self {
         let mut models = Self(Vec::new());
-        systems.iter().for_each(|on| models.add(TimeModel::of(&on.host.name, &on.config)));
+        systems.iter().for_each(|on| models.add(TimeModel::of_system(on)));
         models
     }
 
@@ -80,6 +86,18 @@ impl TimeModels {
         if !self.0.contains(&model) {
             self.0.push(model);
         }
+    }
+}
+
+impl<'m> FromIterator<&'m TimeModel> for TimeModels {
+    fn from_iter<I: IntoIterator<Item = &'m TimeModel>>(of: I) -> Self {
+        let mut models = Self(Vec::new());
+        of.into_iter().for_each(|model| {
+            if !models.0.contains(model) {
+                models.0.push(model.clone());
+            }
+        });
+        models
     }
 }
 

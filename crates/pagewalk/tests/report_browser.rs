@@ -137,6 +137,26 @@ fn validation(scratch: &Scratch) -> PathBuf {
     page_of(scratch, "validate", &json)
 }
 
+/// What `sweep` writes: lines of two recordings, of systems on fronts and others.
+fn sweep(scratch: &Scratch) -> PathBuf {
+    let line = |work: &str, scheme: &str, entries: u64| {
+        let cycles = if entries.is_multiple_of(3) { 900_000 / entries } else { 800_000 };
+        format!(
+            r#"{{"recording": {{"work": "{work}", "events": 1000000, "instructions": 3000000}}, "time_model": {{"host": "xeon-2017", "fidelity": "counts", "footprint": "off"}},
+                "scheme": "{scheme}", "settings": {{"mmu.nested_tlb": {entries}, "mmu.l2": [{{"sizes": ["4K", "2M"], "sets": 4, "ways": 4}}]}}, "exact": true,
+                "instructions": 2000000, "storage_bits": {{"total": {}}}, "tlb": {{"l1d_misses": 30, "l1i_misses": 1, "l2_misses": 5}}, "walks": {{"count": 5}},
+                "time": {{"guest": 1, "translation": {cycles}, "monitor": 7000}}}}"#,
+            2500 * entries
+        )
+        .replace('\n', " ")
+    };
+    let schemes = ["native:4K", "nested:4K+4K", "nested:4K+2M"];
+    let lines = ["gups:1M", "a-program-with-a-long-name --and-an-option"].iter().flat_map(|work| {
+        schemes.iter().flat_map(move |scheme| (1..40).map(move |entries| line(work, scheme, entries)))
+    });
+    page_of(scratch, "sweep", &lines.collect::<Vec<_>>().join("\n"))
+}
+
 fn page_of(scratch: &Scratch, name: &str, json: &str) -> PathBuf {
     let (json, html) = (scratch.write(&format!("{name}.json"), json), scratch.text(&format!("{name}.html")));
     run(["report", &json, &html]).succeeded();
@@ -554,6 +574,13 @@ fn very_large_memory_is_a_good_page() {
 fn staircases_of_a_machine_are_a_good_page() {
     let scratch = Scratch::new();
     check(&calibration(&scratch));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn fronts_of_a_sweep_are_a_good_page() {
+    let scratch = Scratch::new();
+    check(&sweep(&scratch));
 }
 
 #[test]

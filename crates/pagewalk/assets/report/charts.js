@@ -50,7 +50,7 @@
       const index = marks.indexOf(event.target);
       if (index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
       const from = marks[index];
-      const curves = from.tagName === "use";
+      const curves = ["use", "circle"].includes(from.tagName);
       const to = {
         ArrowRight: () => marks[index + 1],
         ArrowLeft: () => marks[index - 1],

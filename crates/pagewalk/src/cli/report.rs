@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "docs/reports.md says what is in it.")]
 pub struct ReportArgs {
-    /// What `--json` of `compare`, `run`, `vlm`, `reproduce`, `calibrate` or `validate` wrote
+    /// What `--json` of `compare`, `run`, `vlm`, `reproduce`, `calibrate` or `validate` wrote, or the lines of `sweep`
     #[arg(value_name = "FILE.json")]
     pub json: PathBuf,
     /// What was recorded of the same runs, which the page then has too: the files of --profile (JSON), --interval-file, --heatmap

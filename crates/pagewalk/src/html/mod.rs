@@ -19,6 +19,7 @@ mod recordings;
 mod reproduction;
 #[cfg(test)]
 mod size_tests;
+mod sweep;
 mod validation;
 mod vlm;
 mod walks;
@@ -28,6 +29,7 @@ pub(crate) use comparison::comparison;
 pub(crate) use multi_vm::multi_vm;
 pub(crate) use recordings::Recordings;
 pub(crate) use reproduction::reproduction;
+pub(crate) use sweep::{is_sweep, sweep};
 pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
 

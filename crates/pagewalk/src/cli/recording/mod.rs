@@ -152,6 +152,9 @@ pub struct SweepArgs {
     /// Write one line of JSON for each system to this file. Lines that it has already are kept, and not made again
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write a page with the Pareto fronts of all lines to this file: bits of storage against cycles of translation (docs/record.md)
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     /// Write a line also where counts may differ from those of a run by a little; such a line has "exact": false (docs/record.md)
     #[arg(long)]
     pub inexact: bool,

@@ -1,5 +1,6 @@
 //! Results as lines of JSON, in the order of the systems, whatever ends first. A file that has some of them already is completed.
 
+use super::products::Products;
 use crate::error::Failure;
 use crate::input::read;
 use crate::output::print;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 /// Where lines go.
 pub(super) struct Lines {
     file: Option<(PathBuf, File)>,
+    /// All lines, for what is made of them in the end, if something is.
+    kept: Option<String>,
     /// Lines that are there already: workload, scheme and settings.
     have: HashSet<String>,
     /// Number of the line that comes next.
@@ -27,8 +30,10 @@ fn identity(line: &Value) -> String {
 
 impl Lines {
     /// Lines on standard output, or in a file. What is behind the file's last whole line is cut off: it was not written to its end.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let mut lines = Self { file: None, have: HashSet::new(), next: 0, waiting: BTreeMap::new() };
+    /// Lines that are there already have to be such that the `products` can be made of them.
+    pub(super) fn open(path: Option<&Path>, products: &Products) -> Result<Self, Failure> {
+        let kept = products.any().then(String::new);
+        let mut lines = Self { file: None, kept, have: HashSet::new(), next: 0, waiting: BTreeMap::new() };
         let Some(path) = path else { return Ok(lines) };
         let failed = |error: std::io::Error| Failure::Run(format!("{}: {error}", path.display()));
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(failed)?;
@@ -40,6 +45,10 @@ impl Lines {
                     Failure::Usage(format!("{}: it has other lines than those of a sweep", path.display()))
                 })?;
                 lines.have.insert(identity(&line));
+            }
+            if let Some(kept) = &mut lines.kept {
+                *kept = String::from_utf8_lossy(&content[..whole]).into_owned();
+                products.check(kept, path)?;
             }
             file.set_len(whole as u64).map_err(failed)?;
         }
@@ -61,7 +70,15 @@ impl Lines {
         waiting.into_values().flatten().try_for_each(|line| self.write(&line))
     }
 
+    /// All lines, those that were there before among them.
+    pub(super) fn kept(self) -> String {
+        self.kept.unwrap_or_default()
+    }
+
     fn write(&mut self, line: &str) -> Result<(), Failure> {
+        if let Some(kept) = &mut self.kept {
+            kept.push_str(line);
+        }
         match &mut self.file {
             Some((path, file)) => {
                 file.write_all(line.as_bytes()).map_err(|error| Failure::Run(format!("{}: {error}", path.display())))

@@ -5,6 +5,7 @@ pub(super) mod import;
 mod jobs;
 mod lines;
 mod permitted;
+mod products;
 pub(super) mod record;
 mod replay;
 pub(super) mod sweep;

@@ -8,6 +8,7 @@ use crate::observe::Recordings;
 use crate::runs::quiet::QuietConsole;
 use crate::runs::start::Promise;
 use crate::systems::{Configured, named};
+use crate::time_model::TimeModel;
 use machine::{Image, Machine, Outcome, Source, Statistics};
 use recording::{Reader, Summary};
 use serde_json::{Value, json};
@@ -133,6 +134,7 @@ impl<'p> Recording<'p> {
         let mut line = report["runs"][0].take();
         line["recording"] = self.identity();
         line["exact"] = exact.into();
+        line["time_model"] = json!(TimeModel::of_system(on));
         line
     }
 }

@@ -3,6 +3,7 @@
 use super::jobs::{Job, jobs};
 use super::lines::Lines;
 use super::permitted::{check_key, check_system};
+use super::products::Products;
 use super::replay::Recording;
 use crate::cli::SweepArgs;
 use crate::error::Failure;
@@ -31,9 +32,10 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
     for on in &systems {
         check_system(&recording.about, &recording.summary, on)?;
     }
-    let mut lines = Lines::open(arguments.output.as_deref())?;
+    let products = Products::open(arguments.html.as_deref())?;
+    let mut lines = Lines::open(arguments.output.as_deref(), &products)?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let needs = Needs::of_machines(threads).reads(&arguments.recording);
+    let needs = products.needs(Needs::of_machines(threads).reads(&arguments.recording));
     let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let _orderly = Orderly::begin();
@@ -64,10 +66,12 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
         done.iter().try_for_each(|(number, line)| lines.put(*number, Some(line)))
     });
     let done = results.into_iter().collect::<Result<Vec<()>, Failure>>();
+    let mut lines = lines.into_inner().expect("no thread panics while it writes");
     if done.is_err() {
-        lines.into_inner().expect("no thread panics while it writes").give_up()?;
+        lines.give_up()?;
     }
     done?;
+    products.write(&lines.kept())?;
     let events = recording.summary.events as f64 * wanted.len() as f64;
     let seconds = begun.elapsed().as_secs_f64();
     remark(&format!(

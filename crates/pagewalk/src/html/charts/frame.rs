@@ -38,6 +38,11 @@ impl Frame {
             .to_string()
     }
 
+    /// The title of the axis below the plot.
+    pub(super) fn title_below(&self, title: &str) -> Element {
+        Element::new("text").set("class", "tick").set("x", "50%").set("y", pixels(self.height + 34.0)).text(title)
+    }
+
     /// The width of the plot on the narrowest screen.
     fn narrow(&self) -> f64 {
         (NARROW - self.left - self.right).max(1.0)
@@ -60,6 +65,59 @@ impl Frame {
                 .text(label)
         };
         labels.iter().enumerate().map(label).collect()
+    }
+}
+
+/// The width of a space that is stretched to that of the plot.
+pub(super) const STRETCHED: f64 = 1000.0;
+
+/// A space for lines in the plot. It is stretched to the plot's width, and the strokes of lines are not.
+pub(super) fn stretched(height: f64) -> Element {
+    Element::new("svg")
+        .set("viewBox", format!("0 0 {STRETCHED} {height}"))
+        .set("preserveAspectRatio", "none")
+        .set("width", "100%")
+        .set("height", height)
+        .set("aria-hidden", "true")
+}
+
+/// An axis of values at the left of a plot, with lines through it.
+pub(super) struct ValuesBeside<'a> {
+    scale: Linear,
+    ticks: Vec<(f64, String)>,
+    title: &'a str,
+}
+
+impl<'a> ValuesBeside<'a> {
+    pub(super) fn new(scale: Linear, numbers: Numbers, title: &'a str) -> Self {
+        let Ticks { at, step } = scale.ticks(5);
+        let labels = number::labels(&at, step, numbers);
+        Self { scale, ticks: at.into_iter().zip(labels).collect(), title }
+    }
+
+    /// A plot with room for the axis, and for one below.
+    pub(super) fn frame(&self, height: f64) -> Frame {
+        let widest = self.ticks.iter().map(|(_, label)| text::width(label)).fold(0.0, f64::max);
+        Frame { left: widest + 9.0, right: 12.0, top: 26.0, height, bottom: 40.0 }
+    }
+
+    /// How far below the top of the plot a value is.
+    pub(super) fn at(&self, value: f64, frame: &Frame) -> f64 {
+        frame.height * (1.0 - self.scale.at(value))
+    }
+
+    /// The axis.
+    pub(super) fn elements(&self, frame: &Frame) -> Vec<Element> {
+        let title = Element::new("text").set("class", "title").set("x", pixels(-frame.left)).set("y", "-13");
+        let mut elements = vec![title.text(self.title)];
+        for (tick, label) in &self.ticks {
+            let y = self.at(*tick, frame);
+            let line = Element::new("line").set("class", "guide").set("x1", "0").set("x2", "100%");
+            elements.push(line.set("y1", pixels(y)).set("y2", pixels(y)));
+            let text = Element::new("text").set("class", "tick beside").set("x", "-7").set("y", pixels(y + 4.0));
+            elements.push(text.text(label));
+        }
+        elements
     }
 }
 

@@ -1,10 +1,9 @@
 //! Curves over numbers, or over texts in the order in which they come.
 
 use super::element::{Element, mark, percent, pixels};
-use super::frame::Frame;
+use super::frame::{STRETCHED, ValuesBeside, stretched};
 use super::number::{self, Numbers};
 use super::scale::{Linear, Ticks, doublings};
-use super::text;
 use crate::html::palette::Colour;
 
 /// A chart of curves.
@@ -101,41 +100,24 @@ impl At {
     }
 }
 
-/// The height of the plot in pixels, and the width of the space of a curve's path, which is stretched to the width of the plot.
+/// The height of the plot in pixels.
 const HEIGHT: f64 = 210.0;
-const STRETCHED: f64 = 1000.0;
 
 impl Lines<'_> {
     /// The chart.
     pub(crate) fn svg(&self) -> String {
         let across = Across::of(self.curves, self.x.spacing);
-        let upward = self.upward();
-        let Ticks { at, step } = upward.ticks(5);
-        let labels = number::labels(&at, step, self.y.numbers);
-        let widest = labels.iter().map(|label| text::width(label)).fold(0.0, f64::max);
-        let frame = Frame { left: widest + 9.0, right: 12.0, top: 26.0, height: HEIGHT, bottom: 40.0 };
-        let height = |value: f64| HEIGHT * (1.0 - upward.at(value));
-        let mut inside = vec![self.title_of_values(frame.left)];
-        for (tick, label) in at.iter().zip(&labels) {
-            let y = height(*tick);
-            let line = Element::new("line").set("class", "guide").set("x1", "0").set("x2", "100%");
-            inside.push(line.set("y1", pixels(y)).set("y2", pixels(y)));
-            let text = Element::new("text").set("class", "tick beside").set("x", "-7").set("y", pixels(y + 4.0));
-            inside.push(text.text(label));
-        }
+        let upward = ValuesBeside::new(self.upward(), self.y.numbers, self.y.title);
+        let frame = upward.frame(HEIGHT);
+        let height = |value: f64| upward.at(value, &frame);
+        let mut inside = upward.elements(&frame);
         inside.extend(frame.labels_below(&across.labels()));
-        let title = Element::new("text").set("class", "tick").set("x", "50%").set("y", pixels(HEIGHT + 34.0));
-        inside.push(title.text(self.x.title));
+        inside.push(frame.title_below(self.x.title));
         inside.push(self.paths(&across, &height));
         for curve in self.curves {
             inside.extend(self.marks(curve, &across, &height));
         }
         frame.svg(self.description, &inside)
-    }
-
-    fn title_of_values(&self, left: f64) -> Element {
-        let title = Element::new("text").set("class", "title").set("x", pixels(-left)).set("y", "-13");
-        title.text(self.y.title)
     }
 
     /// The vertical scale: from zero, or below, to the greatest value.
@@ -149,12 +131,7 @@ impl Lines<'_> {
 
     /// The lines of all curves, in a space of their own that is stretched; the strokes are not.
     fn paths(&self, across: &Across, height: &dyn Fn(f64) -> f64) -> Element {
-        let mut space = Element::new("svg")
-            .set("viewBox", format!("0 0 {STRETCHED} {HEIGHT}"))
-            .set("preserveAspectRatio", "none")
-            .set("width", "100%")
-            .set("height", HEIGHT)
-            .set("aria-hidden", "true");
+        let mut space = stretched(HEIGHT);
         for curve in self.curves.iter().filter(|curve| curve.points.len() > 1) {
             let point =
                 |point: &Point| format!("{} {}", pixels(STRETCHED * across.at(&point.at)), pixels(height(point.value)));
@@ -196,9 +173,6 @@ enum Across {
     Texts(Vec<String>),
 }
 
-/// A part of the plot that stays free at its ends.
-const PADDING: f64 = 0.03;
-
 impl Across {
     fn of(curves: &[Curve], spacing: Spacing) -> Self {
         let places = || curves.iter().flat_map(|curve| &curve.points).map(|point| &point.at);
@@ -219,9 +193,9 @@ impl Across {
         numbers.dedup();
         let (first, last) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(1.0));
         if spacing == Spacing::Doublings && first > 0.0 {
-            Self::Doublings(padded(first.log2(), last.log2()))
+            Self::Doublings(Linear::padded(first.log2(), last.log2()))
         } else {
-            Self::Numbers(padded(first, last), numbers)
+            Self::Numbers(Linear::padded(first, last), numbers)
         }
     }
 
@@ -265,11 +239,6 @@ impl Across {
 fn evenly(values: &[f64]) -> bool {
     let gaps = || values.windows(2).map(|pair| pair[1] - pair[0]);
     gaps().fold(0.0, f64::max) <= 2.0 * gaps().fold(f64::INFINITY, f64::min)
-}
-
-fn padded(first: f64, last: f64) -> Linear {
-    let padding = if first < last { PADDING * (last - first) } else { 1.0 };
-    Linear { from: first - padding, to: last + padding }
 }
 
 fn middle(index: usize, count: usize) -> f64 {

@@ -14,6 +14,7 @@ mod heat;
 mod lines;
 mod number;
 mod scale;
+mod scatter;
 mod stacked;
 mod text;
 mod timeline;
@@ -24,6 +25,7 @@ pub(super) use heat::{Heat, HeatRow, Region, SHADES, shade};
 pub(super) use lines::{At, Axis, Curve, Lines, Point, Shape, Spacing, Stroke, Vertical};
 pub(super) use number::{Numbers, short};
 pub(super) use scale::{cut, shared};
+pub(super) use scatter::{Dot, Scatter, Series};
 pub(super) use stacked::{Part, Stack, Stacked};
 pub(super) use timeline::{Layer, Panel, Span, Step, Timeline};
 

@@ -20,6 +20,13 @@ impl Linear {
         if from < to { Self { from, to } } else { Self { from, to: from + 1.0 } }
     }
 
+    /// A scale over these values, with a part of it free at both ends.
+    pub(super) fn padded(first: f64, last: f64) -> Self {
+        const PADDING: f64 = 0.03;
+        let padding = if first < last { PADDING * (last - first) } else { 1.0 };
+        Self { from: first - padding, to: last + padding }
+    }
+
     /// Longer, so that both ends are ticks.
     pub(super) fn nice(self, count: usize) -> Self {
         let step = self.step(count);
