@@ -25,18 +25,28 @@ pub(crate) fn line(text: &str, error: &Error) -> Option<usize> {
 }
 
 /// The line that sets the dotted `key`, or the innermost table of it that there is.
-pub(crate) fn line_of_key(text: &str, key: &str) -> Option<usize> {
+#[must_use]
+pub fn line_of_key(text: &str, key: &str) -> Option<usize> {
+    Some(text.get(..place_of_key(text, key)?)?.matches('\n').count() + 1)
+}
+
+/// Bytes before the dotted `key`, or before the innermost table of it that there is. A name of the text may have several parts of the key, in quotes.
+#[must_use]
+pub fn place_of_key(text: &str, key: &str) -> Option<usize> {
     let root = DeTable::parse(text).ok()?;
-    let (mut table, mut start) = (root.get_ref(), None);
-    for part in key.split('.') {
-        let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref() == part) else { break };
+    let (mut table, mut start, mut rest) = (root.get_ref(), None, Some(key));
+    while let Some(part) = rest {
+        let behind = |name: &str| part.strip_prefix(name).filter(|behind| behind.is_empty() || behind.starts_with('.'));
+        let longest = table.iter().filter_map(|(name, value)| Some((name, value, behind(name.get_ref())?)));
+        let Some((name, value, behind)) = longest.min_by_key(|(_, _, behind)| behind.len()) else { break };
         start = Some(name.span().start);
         match value.get_ref().as_table() {
             Some(inner) => table = inner,
             None => break,
         }
+        rest = behind.strip_prefix('.');
     }
-    Some(text.get(..start?)?.matches('\n').count() + 1)
+    start
 }
 
 /// The key that a line sets.
@@ -132,6 +142,23 @@ mod tests {
         name: String,
         #[serde(default)]
         sizes: [u32; 4],
+    }
+
+    #[test]
+    fn keys_are_found_with_quotes_and_without() {
+        let text = "a = 1\n[set]\nmmu.l2 = 1\n\"mmu.l1d\" = 2\n[set.mmu.tables]\nsize = 3\n\"mmu.l1d.sets\" = 4";
+        for (key, line) in [
+            ("a", Some(1)),
+            ("set", Some(2)),
+            ("set.mmu.l2", Some(3)),
+            ("set.mmu.l1d", Some(4)),
+            ("set.mmu.tables.size", Some(6)),
+            ("set.mmu.tables.mmu.l1d.sets", Some(7)),
+            ("set.mmu.tables.other", Some(5)),
+            ("b", None),
+        ] {
+            assert_eq!(line_of_key(text, key), line, "{key}");
+        }
     }
 
     /// `--set shadow.assist=5` printed `unit variant is not string only`.

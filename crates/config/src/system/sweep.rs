@@ -37,10 +37,47 @@ pub enum SweepError {
 }
 
 impl Sweep {
+    /// `key` over values as a file has them. A text may be a range of integers.
+    ///
+    /// # Errors
+    /// [`SweepError`].
+    pub fn new(key: &str, values: Vec<Value>) -> Result<Self, SweepError> {
+        if key == "scheme" {
+            return Err(SweepError::Scheme);
+        }
+        let mut sweep = Self { key: key.to_owned(), values: Vec::new() };
+        for value in values {
+            match value {
+                Value::String(text) => sweep.add(&text, || Value::String(text.clone()), key)?,
+                other => sweep.add("", || other.clone(), key)?,
+            }
+        }
+        if sweep.values.is_empty() { Err(SweepError::Form(format!("{key}=[]"))) } else { Ok(sweep) }
+    }
+
+    /// Adds the integers of `part`, if it is a range, and else one `value`. `text` is what it is a part of.
+    fn add(&mut self, part: &str, value: impl FnOnce() -> Value, text: &str) -> Result<(), SweepError> {
+        match range(part) {
+            Some((from, to)) if from > to => return Err(SweepError::Range(part.to_owned())),
+            Some((from, to)) if to.abs_diff(from) >= MOST_VALUES as u64 => {
+                return Err(SweepError::Values(text.to_owned()));
+            }
+            Some((from, to)) => self.values.extend((from..=to).map(Value::Integer)),
+            None => self.values.push(value()),
+        }
+        if self.values.len() > MOST_VALUES { Err(SweepError::Values(text.to_owned())) } else { Ok(()) }
+    }
+
     /// The key.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
+    }
+
+    /// The values.
+    #[must_use]
+    pub fn values(&self) -> &[Value] {
+        &self.values
     }
 
     /// `system` with each value, in the values' order.
@@ -67,18 +104,10 @@ impl FromStr for Sweep {
         }
         let mut sweep = Self { key: key.to_owned(), values: Vec::new() };
         for part in split(values, |rest| rest.starts_with(','))?.into_iter().map(str::trim) {
-            match range(part) {
-                Some((from, to)) if from > to => return Err(SweepError::Range(part.to_owned())),
-                Some((from, to)) if to.abs_diff(from) >= MOST_VALUES as u64 => {
-                    return Err(SweepError::Values(text.to_owned()));
-                }
-                Some((from, to)) => sweep.values.extend((from..=to).map(Value::Integer)),
-                None if part.is_empty() => return Err(form()),
-                None => sweep.values.push(read_value(part)),
+            if part.is_empty() {
+                return Err(form());
             }
-            if sweep.values.len() > MOST_VALUES {
-                return Err(SweepError::Values(text.to_owned()));
-            }
+            sweep.add(part, || read_value(part), text)?;
         }
         Ok(sweep)
     }
@@ -120,6 +149,25 @@ mod tests {
         let tables = "mmu.walk_caches={ guest = [1, 1, 1, 1], host = [1, 1, 1, 1] },off";
         assert_eq!(tables.parse::<Sweep>().unwrap().count(), 2);
         assert_eq!("host=xeon-2017,'a..b.toml'".parse::<Sweep>().unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_file_has_the_values_that_a_text_has() {
+        let values = |toml: &str| {
+            let table: toml::Table = toml.parse().unwrap();
+            table["v"].as_array().unwrap().clone()
+        };
+        let text: Sweep = "mmu.nested_tlb=off,1..3,64".parse().unwrap();
+        assert_eq!(Sweep::new("mmu.nested_tlb", values("v = ['off', '1..3', 64]")), Ok(text));
+        let tables: Sweep = "mmu.l2=[{ sizes = ['4K'], sets = 1, ways = 4 }],[]".parse().unwrap();
+        assert_eq!(Sweep::new("mmu.l2", values("v = [[{ sizes = ['4K'], sets = 1, ways = 4 }], []]")), Ok(tables));
+        assert_eq!(Sweep::new("seed", vec![]), Err(SweepError::Form("seed=[]".to_owned())));
+        assert_eq!(Sweep::new("scheme", vec![]), Err(SweepError::Scheme));
+        assert_eq!(Sweep::new("seed", values("v = ['8..1']")), Err(SweepError::Range("8..1".to_owned())));
+        assert_eq!(
+            Sweep::new("seed", vec![Value::Integer(1); MOST_VALUES + 1]),
+            Err(SweepError::Values("seed".to_owned()))
+        );
     }
 
     #[test]

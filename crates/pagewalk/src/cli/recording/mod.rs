@@ -138,8 +138,11 @@ pub struct ImportArgs {
 #[derive(Args, Clone, Debug)]
 pub struct SweepArgs {
     /// The recording
-    #[arg(value_name = "RECORDING")]
-    pub recording: PathBuf,
+    #[arg(value_name = "RECORDING", required_unless_present = "study")]
+    pub recording: Option<PathBuf>,
+    /// Read the options that are not given here from this file of TOML (docs/record.md)
+    #[arg(long, value_name = "FILE.toml")]
+    pub study: Option<PathBuf>,
     /// Systems to replay it on, as `compare` takes them [default: native,nested,shadow,flat, with the recorded guest's pages]
     #[arg(long = "scheme", value_name = "SCHEME[/KEY=VALUE]...,..")]
     pub schemes: Vec<SystemList>,

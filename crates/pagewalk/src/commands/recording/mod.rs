@@ -8,4 +8,5 @@ mod permitted;
 mod products;
 pub(super) mod record;
 mod replay;
+mod study;
 pub(super) mod sweep;

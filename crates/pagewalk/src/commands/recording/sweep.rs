@@ -5,6 +5,7 @@ use super::lines::Lines;
 use super::permitted::{check_key, check_system};
 use super::products::Products;
 use super::replay::Recording;
+use super::study::{self, Study};
 use crate::cli::SweepArgs;
 use crate::error::Failure;
 use crate::interrupt::{self, Orderly};
@@ -27,7 +28,9 @@ const SCHEMES: [&str; 4] = ["native", "nested", "shadow", "flat"];
 /// # Errors
 /// [`Failure`]: bad usage, a damaged recording, or a system on which the guest would not do what it did.
 pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failure> {
-    let recording = Recording::read(&arguments.recording)?;
+    let Study { path, arguments } = study::read(arguments)?;
+    let arguments = &arguments;
+    let recording = Recording::read(&path)?;
     let systems = systems(arguments, &recording)?;
     for on in &systems {
         check_system(&recording.about, &recording.summary, on)?;
@@ -35,7 +38,7 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
     let products = Products::open(arguments.html.as_deref())?;
     let mut lines = Lines::open(arguments.output.as_deref(), &products)?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let needs = products.needs(Needs::of_machines(threads).reads(&arguments.recording));
+    let needs = products.needs(Needs::of_machines(threads).reads(&path));
     let needs = systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
     let _orderly = Orderly::begin();
