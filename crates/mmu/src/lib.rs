@@ -102,7 +102,6 @@ mod context;
 mod events;
 mod fault;
 mod fence;
-mod flags;
 mod geometry;
 mod memory;
 mod mmu;

@@ -1,8 +1,9 @@
 //! One page-table entry (RISC-V Privileged 1.13, sections 12.4.1 and 12.5, Svnapot).
 
+pub(crate) mod flags;
+
 use crate::config::Groups;
 use crate::fault::Cause;
-use crate::flags;
 use crate::rights::{Owners, Required, Rights};
 use types::{Access, PageSize, TranslationContext};
 

@@ -1,6 +1,6 @@
 //! What an access demands, and what a translation permits.
 
-use crate::flags;
+use crate::pte::flags;
 use types::{Access, Privilege, TranslationContext};
 
 /// Whose pages an access may touch.

@@ -8,7 +8,7 @@
 //! | ASID | 16 | `satp` (12.1.11) |
 //! | VMID, of a virtual machine only | 14 | `hgatp` (19.2.10) |
 //! | physical page number | 44 | `satp`, `hgatp` and page table entries: physical addresses have 56 bits |
-//! | V R W X U G A D | 8 | page table entries (12.3.1) |
+//! | V R W X U G A D | 8 | page table entries (12.4.1) |
 //!
 //! ```text
 //! entry of a TLB     address - log2(smallest page) - log2(sets)  +  ASID + VMID  +  56 - log2(smallest page)  +  8  +  ceil(log2(page sizes))
