@@ -1,5 +1,8 @@
 //! Data caches: a chase through more and more memory, and chases whose lines share a set.
 
+pub(crate) mod last_level;
+pub(crate) mod ways;
+
 use crate::findings::{Cache, Caches, Curve, CurveKind, Finding};
 use crate::pages::{BASE, HUGE};
 use crate::raw::Mapping;
@@ -7,7 +10,7 @@ use crate::spread::Spread;
 use crate::staircase::{Capacity, Level, Point, Steps, levels};
 use crate::timing::{Effort, sizes, step};
 use crate::visits::{Lines, Spaced, Window};
-use crate::ways::{self, Costs};
+use ways::Costs;
 
 /// A level is slower than the one above it by a quarter, at the least.
 const STEP: Steps = Steps::Ratio(0.25);

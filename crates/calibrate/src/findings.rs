@@ -1,7 +1,7 @@
 //! What is found: numbers with their spread, or why there are none.
 
+use crate::caches::last_level::LastLevel;
 use crate::host::Host;
-use crate::last_level::LastLevel;
 use crate::next_line::NextLine;
 use crate::pages::Pages;
 use crate::spread::Spread;

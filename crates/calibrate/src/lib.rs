@@ -13,7 +13,6 @@ mod caches;
 mod findings;
 mod frames;
 mod host;
-mod last_level;
 mod measure;
 mod next_line;
 mod noise;
@@ -29,15 +28,14 @@ mod streams;
 mod timing;
 mod tlb;
 mod visits;
-mod ways;
 
+pub use caches::last_level::{LastLevel, LastLevelProbe};
 pub use findings::{
     Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
     Tlb, TlbLevel, Translated, Walks,
 };
 pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
-pub use last_level::{LastLevel, LastLevelProbe};
 pub use measure::measure;
 pub use next_line::{NextLine, NextLineLevel};
 pub use pages::Pages;

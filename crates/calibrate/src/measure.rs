@@ -1,9 +1,9 @@
 //! One measurement after the other.
 
+use crate::caches::last_level::{self, LastLevel};
 use crate::caches::{self, Contiguity, Through, Translation};
 use crate::findings::{Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap};
 use crate::host::Host;
-use crate::last_level::{self, LastLevel};
 use crate::next_line::{self, NextLine};
 use crate::overlap::Misses;
 use crate::pages::{HUGE, Pages, memory};

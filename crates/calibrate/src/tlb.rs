@@ -1,5 +1,6 @@
 //! Data TLBs: what a chase over pages takes more than one through as many lines of few pages.
 
+use crate::caches::ways::{self, Costs};
 use crate::findings::{Curve, CurveKind, Finding, HugeEntries, TOGETHER, Tlb, TlbLevel, Translated, Walks};
 use crate::pages::{BASE, HUGE, Pages, address_space, memory};
 use crate::raw::{Chain, Mapping};
@@ -7,7 +8,6 @@ use crate::spread::Spread;
 use crate::staircase::{Capacity, Level, Point, Steps, levels};
 use crate::timing::{Effort, sizes, step};
 use crate::visits::{Lines, Spaced, Window};
-use crate::ways::{self, Costs};
 
 /// A step of translation, in cycles: a hit of a second level takes seven or more.
 const STEP_CYCLES: f64 = 3.0;

@@ -125,7 +125,7 @@ impl System<'_> {
             number(line.tlb.l2_misses),
             number(line.walks.count),
             number(line.time.translation),
-            number(line.time.monitor),
+            number(line.time.hypervisor),
             if line.exact { "yes" } else { "no" }.to_owned(),
         ]
     }

@@ -59,7 +59,8 @@ pub(super) struct Walks {
 #[derive(Deserialize, Clone, Debug)]
 pub(super) struct Time {
     pub(super) translation: u64,
-    pub(super) monitor: u64,
+    #[serde(rename = "monitor")]
+    pub(super) hypervisor: u64,
 }
 
 impl Line {

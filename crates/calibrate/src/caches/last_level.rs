@@ -138,7 +138,7 @@ mod tests {
         assert!(probe.holds().is_err());
         probe.found = vec![3.0, 1.0, 2.0];
         assert_eq!(probe.holds().unwrap().median, 2.0);
-        assert!(probe.holds().is_err(), "it begins anew");
+        assert!(probe.holds().is_err(), "each is used once");
         probe.measure();
         assert!(probe.found.iter().all(|&bytes| bytes <= f64::from(4 << 20)), "{:?}", probe.found);
     }
