@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,33 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
+#: The key of a run whose keys are names of the configuration, which have dots themselves.
+_SETTINGS = "settings"
+
+
 def flat(run: Mapping[str, Any], prefix: str = "") -> Row:
-    """Return the numbers, texts and truth values of a run by name. Lists stay out, since a cell of a table holds one value."""
+    """Return the numbers, texts and truth values of a run by name.
+
+    Lists stay out, since a cell of a table holds one value. But a setting is always one cell, with a list or a table as JSON. Names are those of
+    `pagewalk sweep --columns`.
+    """
     row: Row = {}
     for key, value in run.items():
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
+        if name == _SETTINGS and isinstance(value, Mapping):
+            row.update((f"{_SETTINGS}.{setting}", _cell(value[setting])) for setting in value)
+        elif isinstance(value, Mapping):
             row.update(flat(value, f"{name}."))
         elif not isinstance(value, list):
             row[name] = value
     return row
+
+
+def _cell(value: Any) -> Any:
+    """Return the value of a setting in a cell."""
+    if isinstance(value, (Mapping, list)):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return value
 
 
 def rows(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -31,7 +49,8 @@ def rows(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
     for row in found:
         names.update(dict.fromkeys(row))
     # What is null in one run can be a group of keys in another.
-    groups = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
+    nested = [name for name in names if not name.startswith(f"{_SETTINGS}.")]
+    groups = {name.rsplit(".", depth)[0] for name in nested for depth in range(1, name.count(".") + 1)}
     return [{name: row.get(name) for name in names if name not in groups} for row in found]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -41,6 +42,23 @@ def test_the_table_has_the_keys_of_the_grid(recording: pw.Recording) -> None:
     assert len(frame) == 8
     assert list(frame["settings.mmu.replacement.l1d"][:2]) == ["lru", "fifo"]
     assert frame["tlb.l2_misses"].dtype.kind == "i"
+
+
+def test_the_columns_are_those_of_the_command(recording: pw.Recording, tmp_path: Path) -> None:
+    arrays = [[{"sizes": ["4K", "2M", "1G"], "sets": 64, "ways": ways}] for ways in (2, 4)]
+    sweep = recording.sweep({"scheme": ["native", "nested", "shadow"], "mmu.l2": arrays}, inexact=True)
+    path = tmp_path / "lines.csv"
+    systems = [f"--scheme={system}" for system in sweep.systems]
+    words = [pw.command(), "--quiet", "sweep", str(recording.path), *systems, "--inexact", f"--columns={path}"]
+    subprocess.run(words, check=True, capture_output=True)
+    frame = sweep.run().to_pandas()
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    assert names == list(frame.columns)
+    assert "settings.mmu.l2" in names
+    for name in ("scheme", "settings.mmu.l2", "storage_bits.total", "time.translation", "shadow.work.validation.steps"):
+        column = names.index(name)
+        assert [row[column] for row in rows] == ["" if value != value else str(value).removesuffix(".0") for value in frame[name]]
 
 
 class Failing:

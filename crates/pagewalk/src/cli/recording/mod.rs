@@ -158,6 +158,9 @@ pub struct SweepArgs {
     /// Write a page with the Pareto fronts of all lines to this file: bits of storage against cycles of translation (docs/record.md)
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Write all lines as a table for data frames to this file: CSV with a row for each system and a column for each number
+    #[arg(long, value_name = "FILE")]
+    pub columns: Option<PathBuf>,
     /// Write a line also where counts may differ from those of a run by a little; such a line has "exact": false (docs/record.md)
     #[arg(long)]
     pub inexact: bool,

@@ -1,6 +1,7 @@
 //! `pagewalk record`, `pagewalk import` and `pagewalk sweep`.
 
 mod about;
+mod columns;
 pub(super) mod import;
 mod jobs;
 mod lines;

@@ -32,6 +32,7 @@ struct StudyKeys {
     inexact: bool,
     output: Option<PathBuf>,
     html: Option<PathBuf>,
+    columns: Option<PathBuf>,
 }
 
 /// The study of a command line, with the file that it names.
@@ -74,6 +75,7 @@ fn of_text(path: &Path, text: &str, given: &SweepArgs) -> Result<SweepArgs, Stri
         sweeps: swept.chain(given.sweeps.iter().cloned()).collect(),
         output: given.output.clone().or(file.beside(keys.output)),
         html: given.html.clone().or(file.beside(keys.html)),
+        columns: given.columns.clone().or(file.beside(keys.columns)),
         inexact: given.inexact || keys.inexact,
         ..given.clone()
     })

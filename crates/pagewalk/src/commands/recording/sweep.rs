@@ -35,7 +35,7 @@ pub(in crate::commands) fn run(arguments: &SweepArgs) -> Result<ExitCode, Failur
     for on in &systems {
         check_system(&recording.about, &recording.summary, on)?;
     }
-    let products = Products::open(arguments.html.as_deref())?;
+    let products = Products::open(arguments)?;
     let mut lines = Lines::open(arguments.output.as_deref(), &products)?;
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
     let needs = products.needs(Needs::of_machines(threads).reads(&path));
