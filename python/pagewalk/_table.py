@@ -27,6 +27,7 @@ def flat(run: Mapping[str, Any], prefix: str = "") -> Row:
     for key, value in run.items():
         name = f"{prefix}{key}"
         if name == _SETTINGS and isinstance(value, Mapping):
+            row[name] = None  # its place, also where it is empty
             row.update((f"{_SETTINGS}.{setting}", _cell(value[setting])) for setting in value)
         elif isinstance(value, Mapping):
             row.update(flat(value, f"{name}."))
@@ -43,15 +44,35 @@ def _cell(value: Any) -> Any:
 
 
 def rows(runs: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Return a row for each run. All have the same columns, in the order in which runs have them first; None stands where a run has no value."""
+    """Return a row for each run. All have the same columns, in the order of a run's keys, and settings by the alphabet; None stands where a run has no value."""
     found = [flat(run) for run in runs]
-    names: dict[str, None] = {}
+    ranks: dict[str, int] = {}
+    groups = {_SETTINGS}
     for row in found:
-        names.update(dict.fromkeys(row))
-    # What is null in one run can be a group of keys in another.
-    nested = [name for name in names if not name.startswith(f"{_SETTINGS}.")]
-    groups = {name.rsplit(".", depth)[0] for name in nested for depth in range(1, name.count(".") + 1)}
-    return [{name: row.get(name) for name in names if name not in groups} for row in found]
+        for name in row:
+            # What is null in one run can be a group of keys in another, whose keys have its place.
+            groups.update(_groups(name))
+            for known in (*_groups(name), name):
+                ranks.setdefault(known, len(ranks))
+
+    def place(name: str) -> tuple[list[int], str]:
+        outer = [ranks[group] for group in _groups(name)]
+        return (outer, name) if _is_setting(name) else ([*outer, ranks[name]], "")
+
+    names = sorted((name for name in ranks if name not in groups), key=place)
+    return [{name: row.get(name) for name in names} for row in found]
+
+
+def _is_setting(name: str) -> bool:
+    return name.startswith(f"{_SETTINGS}.")
+
+
+def _groups(name: str) -> list[str]:
+    """Return the groups of keys that a column is in, the outermost first."""
+    if _is_setting(name):
+        return [_SETTINGS]
+    parts = name.split(".")
+    return [".".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 class Table:

@@ -1,11 +1,11 @@
 //! Lines as one flat table, as CSV: a row for each line, and a column for each number, text and truth value of any of them.
 //!
-//! Names are those of `to_pandas()` of the Python package (`python/pagewalk/_table.py`): the names of nested keys with dots between. Columns are in the order in which
-//! lines have them first. A list is no value of a cell and left out; but a setting is always one cell, with a list or a table as JSON.
+//! Names are those of `to_pandas()` of the Python package (`python/pagewalk/_table.py`): the names of nested keys with dots between. Columns are in the order of the keys
+//! of a line, and settings in that of the alphabet. A list is no value of a cell and left out; but a setting is always one cell, with a list or a table as JSON.
 
 use crate::error::Failure;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The key of a line whose keys are names of the configuration, which have dots themselves.
 const SETTINGS: &str = "settings";
@@ -46,6 +46,8 @@ fn flatten(prefix: &str, object: Map<String, Value>, row: &mut Row) {
         let name = format!("{prefix}{key}");
         match value {
             Value::Object(settings) if name == SETTINGS => {
+                // Its place, also where it is empty.
+                row.insert(name, Value::Null);
                 row.extend(settings.into_iter().map(|(key, value)| (format!("{SETTINGS}.{key}"), value)));
             }
             Value::Object(inner) => flatten(&format!("{name}."), inner, row),
@@ -57,15 +59,41 @@ fn flatten(prefix: &str, object: Map<String, Value>, row: &mut Row) {
     }
 }
 
-/// The columns of all rows. What is null in one row can be a group of keys in another, and is then no column.
+/// The columns of all rows. What is null in one row can be a group of keys in another: it is then no column, and its keys have its place.
 fn names(rows: &[Row]) -> Vec<String> {
-    let mut seen: HashSet<&str> = HashSet::new();
-    let names: Vec<&str> =
-        rows.iter().flat_map(Row::keys).map(String::as_str).filter(|name| seen.insert(*name)).collect();
-    let is_setting = |name: &str| name.strip_prefix(SETTINGS).is_some_and(|key| key.starts_with('.'));
-    let nested = names.iter().filter(|name| !is_setting(name));
-    let groups: HashSet<&str> = nested.flat_map(|name| name.match_indices('.').map(move |(end, _)| &name[..end])).collect();
-    names.iter().filter(|name| !groups.contains(*name)).map(|name| (*name).to_owned()).collect()
+    // By the name of a key or group: when it was seen first. Equal lines have equal columns, whatever their order.
+    let mut ranks: HashMap<&str, usize> = HashMap::new();
+    let mut groups: HashSet<&str> = HashSet::from([SETTINGS]);
+    for name in rows.iter().flat_map(Row::keys) {
+        for group in groups_of(name) {
+            groups.insert(group);
+            let next = ranks.len();
+            ranks.entry(group).or_insert(next);
+        }
+        let next = ranks.len();
+        ranks.entry(name).or_insert(next);
+    }
+    let place = |name: &str| -> (Vec<usize>, String) {
+        let mut place: Vec<usize> = groups_of(name).map(|group| ranks[group]).collect();
+        if is_setting(name) {
+            return (place, name.to_owned());
+        }
+        place.push(ranks[name]);
+        (place, String::new())
+    };
+    let mut names: Vec<&str> = ranks.keys().copied().filter(|name| !groups.contains(name)).collect();
+    names.sort_by_cached_key(|name| place(name));
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn is_setting(name: &str) -> bool {
+    name.strip_prefix(SETTINGS).is_some_and(|key| key.starts_with('.'))
+}
+
+/// The groups of keys that a column is in, the outermost first.
+fn groups_of(name: &str) -> impl Iterator<Item = &str> {
+    let most = if is_setting(name) { 1 } else { usize::MAX };
+    name.match_indices('.').map(|(end, _)| &name[..end]).take(most)
 }
 
 /// A value in a cell; an empty one where there is none.
@@ -91,7 +119,7 @@ mod tests {
             {"scheme": "native", "tlb": {"l2_misses": 3}, "shadow": null, "notes": ["a"], "exact": true, "overhead": null}
             {"scheme": "a, b", "tlb": {"l2_misses": 18446744073709551615}, "shadow": {"work": {"steps": 0.25}}, "exact": false}
         "#;
-        let expected = "scheme,tlb.l2_misses,exact,overhead,shadow.work.steps\nnative,3,true,,\n\"a, b\",18446744073709551615,false,,0.25\n";
+        let expected = "scheme,tlb.l2_misses,shadow.work.steps,exact,overhead\nnative,3,,true,\n\"a, b\",18446744073709551615,0.25,false,\n";
         assert_eq!(table(lines), expected);
     }
 
@@ -104,11 +132,19 @@ mod tests {
             "\n"
         );
         let expected = concat!(
-            "settings.host,settings.mmu.l2,x,settings.host.tlb.l2.ways,settings.mmu.walk_caches\n",
-            "xeon-2017,\"[{\"\"sets\"\":4}]\",1,,\n",
-            ",,2,8,\"{\"\"guest\"\":[1]}\"\n"
+            "settings.host,settings.host.tlb.l2.ways,settings.mmu.l2,settings.mmu.walk_caches,x\n",
+            "xeon-2017,,\"[{\"\"sets\"\":4}]\",,1\n",
+            ",8,,\"{\"\"guest\"\":[1]}\",2\n"
         );
         assert_eq!(table(lines), expected);
+        let (first, second) = lines.split_once('\n').unwrap();
+        let names = |table: String| table.lines().next().unwrap().to_owned();
+        assert_eq!(
+            names(table(&format!("{second}{first}\n"))),
+            names(table(lines)),
+            "the order of lines does not matter"
+        );
+        assert_eq!(table(r#"{"settings": {}, "x": 1}"#), "x\n1\n");
     }
 
     #[test]
