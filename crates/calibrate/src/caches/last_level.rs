@@ -49,8 +49,11 @@ impl LastLevelProbe {
     /// For a cache of no more than `last` bytes, behind one of `above` bytes, with lines of `line` bytes.
     ///
     /// # Errors
-    /// Why there is no memory for it.
+    /// Why there is no memory for it, or the cache is so large that all of the memory may hit.
     pub fn take(above: u64, last: u64, line: u32) -> Result<Self, String> {
+        if last > MOST / 2 {
+            return Err(format!("a cache of {} MiB is too large to measure beside programs", last >> 20));
+        }
         let bytes = (BEYOND * last).min(MOST);
         let memory = memory(bytes as usize, Pages::Huge).or_else(|_| memory(bytes as usize, Pages::Base))?;
         Ok(Self { memory, above, line: line as usize, found: Vec::new() })
@@ -140,6 +143,8 @@ mod tests {
         assert_eq!(probe.holds().unwrap().median, 2.0);
         assert!(probe.holds().is_err(), "each is used once");
         probe.measure();
+        let too_large = LastLevelProbe::take(1 << 20, MOST, 64).map(drop);
+        assert!(too_large.is_err_and(|problem| problem.contains("1024 MiB is too large")));
         assert!(probe.found.iter().all(|&bytes| bytes <= f64::from(4 << 20)), "{:?}", probe.found);
     }
 

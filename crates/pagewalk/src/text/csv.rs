@@ -33,7 +33,8 @@ pub(crate) fn csv(tables: &[Table]) -> io::Result<Vec<u8>> {
     writer.into_inner().map_err(::csv::IntoInnerError::into_error)
 }
 
-fn text(value: &Value) -> String {
+/// A value in a cell; an empty one where there is none.
+pub(crate) fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),

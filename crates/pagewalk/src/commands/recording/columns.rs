@@ -4,6 +4,7 @@
 //! of a line, and settings in that of the alphabet. A list is no value of a cell and left out; but a setting is always one cell, with a list or a table as JSON.
 
 use crate::error::Failure;
+use crate::text::csv::text;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
@@ -94,15 +95,6 @@ fn is_setting(name: &str) -> bool {
 fn groups_of(name: &str) -> impl Iterator<Item = &str> {
     let most = if is_setting(name) { 1 } else { usize::MAX };
     name.match_indices('.').map(|(end, _)| &name[..end]).take(most)
-}
-
-/// A value in a cell; an empty one where there is none.
-fn text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]
