@@ -57,6 +57,7 @@ fn a_program_is_measured_and_predicted() {
     assert!(scattered.is_none_or(|bytes| bytes >= 1 << 30), "{report}");
     let said = if scattered.is_some() { "frames of 4K pages were scattered over" } else { "could not be scattered: " };
     assert!(unwrapped(&table).contains(said), "{table}");
+    assert!(fs::read_to_string(&html).unwrap().contains(said), "{said}: not in the page");
     // The systems are native, so where frames lie changes the sets of the caches that data are in, and nothing else.
     assert!((0.9..1.1).contains(&(number("/predicted/ns_4k") / number("/predicted/ns_split"))), "{point}");
     for (ratio, error) in [("ratio", "ratio_error"), ("split_ratio", "split_error")] {
@@ -73,10 +74,10 @@ fn a_program_is_measured_and_predicted() {
 #[test]
 fn the_last_level_is_measured_beside_the_programs() {
     let directory = tempfile::tempdir().unwrap();
-    let json = directory.path().join("v.json");
+    let [json, html] = ["v.json", "v.html"].map(|name| directory.path().join(name));
     let arguments =
         ["validate", "--program", "chase,gups", "--sizes", "1", "--repeat", "2", "--last-level", "measured"];
-    let ended_as = ended(command(arguments).arg("--json").arg(&json));
+    let ended_as = ended(command(arguments).arg("--json").arg(&json).arg("--html").arg(&html));
     if ended_as.code == Some(1) && ended_as.stderr.contains("huge pages") {
         return;
     }
@@ -98,7 +99,9 @@ fn the_last_level_is_measured_beside_the_programs() {
         let by_hand: Value = serde_json::from_str(&fs::read_to_string(&again).unwrap()).unwrap();
         assert_eq!(by_hand["validation"][0]["predicted"], point["predicted"], "{program} with {size}");
     }
-    assert!(unwrapped(&table).contains("of the last-level cache. Each prediction has"), "{table}");
+    let said = "of the last-level cache. Each prediction has";
+    assert!(unwrapped(&table).contains(said), "{table}");
+    assert!(fs::read_to_string(&html).unwrap().contains(said), "{said}: not in the page");
     let none = ["validate", "--last-level", "measured", "--set", "host=p550-2024", "--set", "host.caches.llc=off"];
     ended(&mut command(none)).failed(2, &["host.caches.llc"]);
 }

@@ -2,25 +2,21 @@
 
 use super::outputs::{open_output, open_printer, write_page, write_report};
 use crate::cli::{LastLevelSize, ValidateArgs};
-use crate::comparison::{Execution, Finished, Plan, execute};
+use crate::comparison::{Execution, Plan, execute};
 use crate::error::Failure;
 use crate::html;
 use crate::observe::Recorded;
 use crate::output::Printer;
-use crate::progress::Progress;
 use crate::sandbox::Needs;
 use crate::setup::{builder_with_sections, built};
 use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured};
-use crate::text::cell::Cell;
-use crate::text::table::{Column, Table};
 use crate::validation::{
-    Compared, GuestFrames, Made, Measured, Native, PROGRAMS, Point, Predicted, Program, Summary, Tuning, compared,
-    points, predicted, report, start, with_layouts,
+    Compared, GuestFrames, Made, PROGRAMS, Point, Program, Summary, compared, frames, last_level, measure, points,
+    predictions, probe, report, start, table, with_last_level, with_layouts,
 };
-use calibrate::{Host, LastLevelProbe, ScatteredFrames, Spread};
+use calibrate::Host;
 use config::ConfigBuilder;
-use config::host_model::HostModel;
 use keys::suggestion::unknown;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -112,73 +108,6 @@ fn sides(arguments: &ValidateArgs, builder: &ConfigBuilder) -> Result<Vec<Vec<Ar
     sides.map(|systems| configured(builder, systems, &[])).collect()
 }
 
-/// What measures the last level between runs. Its size is unknown beforehand, and at most what the system says, or the model.
-fn probe(model: &HostModel) -> Result<LastLevelProbe, Failure> {
-    let usage = |problem: &str| Failure::Usage(format!("--last-level measured: {problem}"));
-    let caches = model.caches.as_ref();
-    let Some((l2, llc)) = caches.and_then(|caches| caches.l2.as_ref().zip(caches.llc.as_ref())) else {
-        return Err(usage("the host model has no last level behind an L2"));
-    };
-    let named = Host::find().cache(3).map_or(llc.size.0, |cache| cache.size);
-    LastLevelProbe::take(l2.size.0, named, llc.line).map_err(|problem| usage(&problem))
-}
-
-/// The configuration with a last level that holds so many bytes, in sets of the model's ways.
-fn with_last_level(builder: ConfigBuilder, model: &HostModel, holds: Spread) -> Result<ConfigBuilder, Failure> {
-    let llc = model.caches.as_ref().and_then(|caches| caches.llc.as_ref()).expect("the probe was made for one");
-    let set = f64::from(llc.ways) * f64::from(llc.line);
-    let bytes = ((holds.median / set).round().max(1.0) * set) as u64;
-    builder.set("host.caches.llc.size", &bytes.to_string()).map_err(|error| Failure::Usage(error.to_string()))
-}
-
-/// What was measured of each point, and the bytes that frames of 4K were scattered over, or why they were not.
-type Here = (Vec<Measured>, Result<u64, String>);
-
-/// Measures all points.
-fn measure(points: &[Point], repeats: usize, mut probe: Option<LastLevelProbe>) -> Result<Here, Failure> {
-    let mut progress = Progress::new();
-    progress.say("validate: the C compiler");
-    let native = Native::build()?;
-    progress.say("validate: scattering frames");
-    let frames = ScatteredFrames::take();
-    progress.count("validate: programs on this machine", points.len() as u64);
-    let each = points.iter().zip(0..).map(|(point, done)| {
-        progress.at(done);
-        let measured = native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))?;
-        let last_level = probe.as_mut().map(LastLevelProbe::holds).transpose();
-        let last_level = last_level.map_err(|problem| Failure::Run(format!("--last-level measured: {problem}")))?;
-        Ok(Measured { last_level, ..measured })
-    });
-    Ok((each.collect::<Result<_, Failure>>()?, frames.map(|frames| frames.span())))
-}
-
-/// Nanoseconds of an operation of each point, under both systems with so many placements, with frames in order, and under the first with scattered ones.
-fn predictions(
-    points: &[Point],
-    in_order: &[Finished],
-    scattered: &[Finished],
-    layouts: [usize; 2],
-) -> Result<Vec<Predicted>, Failure> {
-    let side = |point: &Point, runs: &[Finished]| -> Result<Spread, Failure> {
-        let times = runs.iter().map(|run| predicted(point, run)).collect::<Result<Vec<f64>, Failure>>()?;
-        Ok(Spread::of_repeats(&times).expect("a system has a placement"))
-    };
-    let of_points = in_order.chunks(layouts[0] + layouts[1]).zip(scattered.chunks(layouts[0]));
-    let each = points.iter().zip(of_points).map(|(point, (runs, base))| {
-        let (split, huge) = runs.split_at(layouts[0]);
-        Ok(Predicted { base: side(point, base)?, huge: side(point, huge)?, split: side(point, split)? })
-    });
-    each.collect()
-}
-
-fn gibibytes(bytes: u64) -> String {
-    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
-}
-
-fn mebibytes(bytes: f64) -> String {
-    format!("{:.1} MiB", bytes / f64::from(1 << 20))
-}
-
 fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Printer) -> Result<(), Failure> {
     let fidelity = made.fidelity();
     printer.table(table(compared, made))?;
@@ -192,21 +121,9 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
             made.systems[0], made.systems[1], made.model.name, made.layouts[0], made.layouts[1],
         ),
     )?;
-    let frames = match &made.scattered_over {
-        Ok(bytes) => format!(
-            "This machine's frames of 4K pages were scattered over {} of its memory as well.",
-            gibibytes(*bytes)
-        ),
-        Err(reason) => format!("This machine's frames of 4K pages could not be scattered: {reason}."),
-    };
-    printer.paragraph("", "", &frames)?;
-    let mut kept: Vec<f64> = compared.iter().filter_map(|one| Some(one.measured.last_level?.median)).collect();
-    kept.sort_by(f64::total_cmp);
-    if let [least, .., most] | [least @ most] = kept[..] {
-        let [least, most] = [least, most].map(mebibytes);
-        let text = format!(
-            "While a program ran, many misses at a time kept {least} to {most} of the last-level cache. Each prediction has the size of its program's minute."
-        );
+    printer.paragraph("", "", &frames(made.scattered_over.as_ref().copied().map_err(String::as_str)))?;
+    let kept = compared.iter().filter_map(|one| Some(one.measured.last_level?.median));
+    if let Some(text) = last_level(kept) {
         printer.paragraph("", "", &text)?;
     }
     if let Some(name) = &host.hypervisor {
@@ -226,54 +143,4 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
         ))?;
     }
     Ok(())
-}
-
-fn table(compared: &[Compared], made: &Made<'_>) -> Table {
-    let columns = [
-        ("program", "program"),
-        ("size", "size"),
-        ("4K, ns", "measured_4k_ns"),
-        ("spread", "measured_4k_spread_ratio"),
-        ("2M, ns", "measured_2m_ns"),
-        ("spread", "measured_2m_spread_ratio"),
-        ("4K/2M", "measured_4k_over_2m"),
-        ("predicted", "predicted_4k_over_2m"),
-        ("spread", "predicted_spread_ratio"),
-        ("error", "error_ratio"),
-        ("same frames", "measured_split_over_2m"),
-        ("predicted", "predicted_split_over_2m"),
-        ("error", "split_error_ratio"),
-        ("4K, ns", "predicted_4k_ns"),
-        ("factor", "time_factor"),
-        ("", "held_out"),
-    ];
-    let exact = ["host_model", "fidelity"].map(Column::exact);
-    let mut table = Table::new("validation", columns.map(Column::from).into_iter().chain(exact));
-    for one in compared {
-        let Measured { base, huge, .. } = one.measured;
-        table.row([
-            Cell::text(one.point.program.name),
-            Cell::text(one.point.size),
-            Cell::fixed(base.median, 2),
-            Cell::percent(base.relative(), 0),
-            Cell::fixed(huge.median, 2),
-            Cell::percent(huge.relative(), 0),
-            Cell::fixed(one.measured_ratio().median, 2),
-            Cell::fixed(one.predicted_ratio().median, 2),
-            Cell::percent(one.predicted_ratio().relative(), 0),
-            Cell::change(one.ratio_error()),
-            Cell::fixed(one.split_ratio().median, 2),
-            Cell::fixed(one.predicted_split_ratio().median, 2),
-            Cell::change(one.split_error()),
-            Cell::fixed(one.predicted.base.median, 2),
-            Cell::fixed(one.time_factor(), 2),
-            match one.point.program.tuning {
-                Tuning::Allowed => Cell::default(),
-                Tuning::HeldOut => Cell::text("held out"),
-            },
-            Cell::exact(made.model.name.as_str()),
-            Cell::exact(made.fidelity()),
-        ]);
-    }
-    table
 }

@@ -7,6 +7,7 @@ use super::page::page;
 use super::read::read;
 use super::{host, legend, palette};
 use crate::error::Failure;
+use crate::validation::{frames, last_level};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ struct Validation {
     host: Value,
     config: Value,
     systems: [String; 2],
+    /// Absent from what earlier versions wrote, as `not_scattered` is.
+    scattered_over: Option<u64>,
+    not_scattered: Option<String>,
     fidelity: String,
     summary: Option<Summary>,
     validation: Vec<Point>,
@@ -55,6 +59,7 @@ struct Measured {
     ns_2m: Spread,
     ratio: Spread,
     split_ratio: Option<Spread>,
+    last_level_bytes: Option<Spread>,
 }
 
 #[derive(Deserialize)]
@@ -136,7 +141,7 @@ fn points(validation: &Validation) -> Section {
     );
     let mut groups = Vec::new();
     for point in &validation.validation {
-        let Measured { ns_4k, ns_2m, ratio, split_ratio } = &point.measured;
+        let Measured { ns_4k, ns_2m, ratio, split_ratio, .. } = &point.measured;
         let number = |value: f64| format!("{value:.2}");
         table.row([
             point.program.clone(),
@@ -173,11 +178,7 @@ fn points(validation: &Validation) -> Section {
     Section {
         id: "points",
         title: TITLE.to_owned(),
-        intro: vec![
-            "The greatest error first. Programs that are held out are those that no model is tuned by. With the same frames, entries of 4K map the \
-             frames of 2M pages."
-                .to_owned(),
-        ],
+        intro: intro(validation),
         blocks: vec![Block::Charts(Charts {
             caption: TITLE.to_owned(),
             legend: vec![legend::key(palette::MEASURED, "measured"), legend::key(palette::SIMULATED, "predicted")],
@@ -185,4 +186,13 @@ fn points(validation: &Validation) -> Section {
             table,
         })],
     }
+}
+
+/// How the points were measured.
+fn intro(validation: &Validation) -> Vec<String> {
+    let order = "The greatest error first. Programs that are held out are those that no model is tuned by. With the same frames, entries of 4K map the \
+                 frames of 2M pages.";
+    let scattered = validation.scattered_over.map(Ok).or_else(|| validation.not_scattered.as_deref().map(Err));
+    let kept = validation.validation.iter().filter_map(|point| Some(point.measured.last_level_bytes.as_ref()?.median));
+    [Some(order.to_owned()), scattered.map(frames), last_level(kept)].into_iter().flatten().collect()
 }
