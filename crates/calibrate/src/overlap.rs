@@ -4,7 +4,7 @@ use crate::findings::{Curve, CurveKind, Prefetch};
 use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;
 use crate::staircase::Point;
-use crate::timing::{Effort, step};
+use crate::timing::{Effort, step, together};
 use crate::visits::{Lines, Order, Window};
 
 /// Numbers of chases from which on nothing becomes faster.
@@ -23,10 +23,7 @@ pub(crate) struct Misses {
 /// How many misses are outstanding, by Little's law: the latency of one in units of the time between the ends of two.
 pub(crate) fn outstanding(effort: Effort, buffer: &mut Mapping, misses: Misses) -> (Spread, Curve) {
     let mut chain = misses.lines.by_window(buffer, Window::OF_MANY);
-    let point = |chases: u64| {
-        let time = step(effort, 0, |steps| chain.follow_together(chases as usize, steps));
-        Point { size: chases, value: time.scaled(1.0 / chases as f64) }
-    };
+    let point = |chases: u64| Point { size: chases, value: together(effort, 0, &mut chain, chases as usize) };
     let points: Vec<Point> = (1..=HEADS as u64).map(point).collect();
     (saturation(&points, misses.latency), Curve { kind: misses.kind, points, levels: Vec::new() })
 }

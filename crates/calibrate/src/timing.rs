@@ -1,6 +1,7 @@
 //! Times work by CLOCK_MONOTONIC_RAW, which is never adjusted.
 
 use crate::host::Host;
+use crate::raw::Chain;
 use crate::spread::Spread;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -58,6 +59,11 @@ pub(crate) fn step(effort: Effort, warm_up: u64, mut work: impl FnMut(u64)) -> S
     }
     let steps = ((steps as f64 * effort.repeat_ns as f64 / elapsed) as u64).max(64);
     Spread::of((0..effort.repeats).map(|_| timed(steps) / steps as f64).collect())
+}
+
+/// Nanoseconds between two accesses of so many chases at the same time. The first `warm_up` steps of each are not measured.
+pub(crate) fn together(effort: Effort, warm_up: u64, chain: &mut Chain<'_>, chases: usize) -> Spread {
+    step(effort, warm_up, |steps| chain.follow_together(chases, steps)).scaled(1.0 / chases as f64)
 }
 
 /// Numbers from `first` to `last`, `per_doubling` of them between one and its double.

@@ -6,7 +6,7 @@ use crate::pages::{BASE, HUGE, Pages, address_space, memory};
 use crate::raw::{Chain, Mapping};
 use crate::spread::Spread;
 use crate::staircase::{Capacity, Level, Point, Steps, levels};
-use crate::timing::{Effort, sizes, step};
+use crate::timing::{Effort, sizes, step, together};
 use crate::visits::{Lines, Spaced, Window};
 
 /// A step of translation, in cycles: a hit of a second level takes seven or more.
@@ -161,7 +161,7 @@ struct Chase {
 fn time(effort: Effort, mut chain: Chain<'_>, chase: Chase) -> Spread {
     match chase.together {
         1 => step(effort, 2 * chase.lines, |steps| chain.follow(steps)),
-        chases => step(effort, chase.lines, |steps| chain.follow_together(chases, steps)).scaled(1.0 / chases as f64),
+        chases => together(effort, chase.lines, &mut chain, chases),
     }
 }
 

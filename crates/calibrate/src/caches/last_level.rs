@@ -7,7 +7,7 @@ use crate::pages::{Pages, memory};
 use crate::raw::Mapping;
 use crate::spread::Spread;
 use crate::staircase::Point;
-use crate::timing::{Effort, sizes, step};
+use crate::timing::{Effort, sizes, together};
 use crate::visits::{Lines, Window};
 
 /// Chases at the same time: as many misses as first levels of caches wait for, or more.
@@ -95,8 +95,7 @@ fn lap(effort: Effort, buffer: &mut Mapping, sizes: &[u64], line: usize) -> Vec<
     let point = |&size: &u64| {
         let mut chain = Lines { size, line }.by_window(buffer, Window::OF_MANY);
         let once = size / (Window::OF_MANY.every * line) as u64 / CHASES;
-        let time = step(effort, once, |steps| chain.follow_together(CHASES as usize, steps));
-        Point { size, value: time.scaled(1.0 / CHASES as f64) }
+        Point { size, value: together(effort, once, &mut chain, CHASES as usize) }
     };
     sizes.iter().map(point).collect()
 }

@@ -38,19 +38,20 @@ impl HostModel {
     }
 }
 
-/// The base that a model's text names.
-pub(super) fn of(text: &str) -> Option<String> {
-    text.parse::<Table>().ok()?.get("base")?.as_str().map(ToOwned::to_owned)
+/// The base that a model names.
+fn of(model: &Table) -> Option<String> {
+    model.get("base")?.as_str().map(ToOwned::to_owned)
 }
 
-/// `text`, that of the file `path`, with its base.
+/// `text`, that of the file `path`, with its base; `None` if it names none.
 ///
 /// # Errors
 /// [`HostModelError`], of this file or of its base.
-pub(super) fn resolve(path: &str, text: &str) -> Result<Resolved, HostModelError> {
+pub(super) fn resolve(path: &str, text: &str) -> Result<Option<Resolved>, HostModelError> {
     let wrong = |problem: String| HostModelError::Content { path: path.to_owned(), problem };
+    // A table first: serde reads numbers into `u64` that a value of TOML, which keys are checked with, cannot hold.
     let mut table = text.parse::<Table>().map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
-    let base = of(text).ok_or_else(|| wrong("base: a text is wanted, the name of a host model".to_owned()))?;
+    let Some(base) = of(&table) else { return Ok(None) };
     table.remove("base");
     let known = keys::keys("", HostModel::KEYS);
     let lists = keys::groups("", HostModel::KEYS);
@@ -67,7 +68,7 @@ pub(super) fn resolve(path: &str, text: &str) -> Result<Resolved, HostModelError
     if chain(&base_name).count() > DEEPEST {
         return Err(wrong(format!("base: `{base}` leads in a circle, or through more than {DEEPEST} models")));
     }
-    Ok(Resolved { base: HostModel::load(&base_name)?, base_name, changed })
+    Ok(Some(Resolved { base: HostModel::load(&base_name)?, base_name, changed }))
 }
 
 /// What is wrong with `key`, with its line in `text`.
@@ -90,7 +91,10 @@ fn beside(path: &str, base: &str) -> String {
 
 /// The models that follow each other as bases, from `name` itself on: one more than [`DEEPEST`] where they do not end before.
 fn chain(name: &str) -> impl Iterator<Item = String> {
-    let base = |name: &String| HostModel::text(name).ok().and_then(|text| of(&text)).map(|base| beside(name, &base));
+    let base = |name: &String| {
+        let model: Table = HostModel::text(name).ok()?.parse().ok()?;
+        of(&model).map(|base| beside(name, &base))
+    };
     iter::successors(Some(name.to_owned()), base).take(DEEPEST + 1)
 }
 

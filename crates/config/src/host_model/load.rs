@@ -40,12 +40,9 @@ impl HostModel {
     /// [`HostModelError::Content`], naming the file and the key, and what is wrong with its base.
     pub fn parse(path: &str, text: &str) -> Result<Self, HostModelError> {
         let wrong = |problem: String| HostModelError::Content { path: path.to_owned(), problem };
-        // serde reads numbers into `u64` that a value of TOML, which keys are checked with, cannot hold.
-        text.parse::<Table>().map_err(|error| wrong(toml_problem::of_text(text, &error)))?;
-        let model = if base::of(text).is_some() {
-            base::resolve(path, text)?.model().map_err(|(key, problem)| wrong(base::placed(text, &key, &problem)))?
-        } else {
-            toml::from_str::<Self>(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?
+        let model = match base::resolve(path, text)? {
+            Some(resolved) => resolved.model().map_err(|(key, problem)| wrong(base::placed(text, &key, &problem)))?,
+            None => toml::from_str::<Self>(text).map_err(|error| wrong(toml_problem::of_text(text, &error)))?,
         };
         model.problem().map_or(Ok(model), |problem| Err(wrong(problem)))
     }

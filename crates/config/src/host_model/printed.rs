@@ -15,11 +15,10 @@ impl HostModel {
     pub fn printed(name: &str) -> Result<String, HostModelError> {
         let text = Self::text(name)?;
         let model = Self::parse(name, &text)?;
-        if base::of(&text).is_none() {
-            return Ok(text);
-        }
-        let resolved = base::resolve(name, &text)?;
-        Ok(print(name, &model, &resolved))
+        Ok(match base::resolve(name, &text)? {
+            Some(resolved) => print(name, &model, &resolved),
+            None => text,
+        })
     }
 }
 
