@@ -3,6 +3,7 @@
 use crate::caches::last_level::LastLevel;
 use crate::host::Host;
 use crate::next_line::NextLine;
+use crate::overlap::branches::BehindBranches;
 use crate::pages::Pages;
 use crate::spread::Spread;
 use crate::staircase::{Capacity, Level, Point};
@@ -41,6 +42,8 @@ pub struct Findings {
     pub next_line: Finding<NextLine>,
     /// Streams through memory.
     pub streams: Finding<Streams>,
+    /// Loads behind branches.
+    pub branches: Finding<BehindBranches>,
     /// What was measured by size or count.
     pub curves: Vec<Curve>,
 }

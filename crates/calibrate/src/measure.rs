@@ -53,6 +53,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let curve = |found: &NextLine| Curve { kind: CurveKind::NextLine, points: found.next.clone(), levels: Vec::new() };
     curves.extend(next_line.as_ref().ok().map(curve));
     let streams = found.memory.clone().map(|_| streams::measure(effort, &mut buffer, all));
+    let branches = found.memory.clone().and_then(|_| overlap::branches::measure(effort, &mut buffer, all));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
     let findings = Findings {
@@ -70,6 +71,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         prefetch,
         next_line,
         streams,
+        branches,
         curves,
     };
     Ok(findings.without_noise())

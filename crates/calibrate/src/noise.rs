@@ -21,6 +21,7 @@ impl Findings {
             prefetch,
             next_line,
             streams,
+            branches,
             ..
         } = self;
         let Pipeline { clock_hz, timestamp_hz, width } = pipeline;
@@ -67,6 +68,10 @@ impl Findings {
                 steady(streams.ascending)?;
                 steady(streams.random)?;
                 Ok(streams)
+            }),
+            branches: branches.and_then(|branches| {
+                steady(branches.random)?;
+                Ok(branches)
             }),
             ..self
         }

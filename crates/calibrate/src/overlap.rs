@@ -1,5 +1,7 @@
 //! Misses at the same time: chases that do not wait for each other, more and more of them.
 
+pub(crate) mod branches;
+
 use crate::findings::{Curve, CurveKind, Prefetch};
 use crate::raw::{HEADS, Mapping};
 use crate::spread::Spread;

@@ -6,10 +6,12 @@
 //! and each of its slots leads to another one.
 #![allow(unsafe_code)]
 
+mod branches;
 mod chain;
 mod mapping;
 mod pipeline;
 
+pub(crate) use branches::Branches;
 pub(crate) use chain::{Chain, HEADS};
 pub(crate) use mapping::{Advice, Mapping, PAGE};
 pub(crate) use pipeline::{ADDITIONS, Additions, additions, timestamp};

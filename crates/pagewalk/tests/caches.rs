@@ -108,6 +108,26 @@ fn compiled_code_reports_to_a_core_what_an_interpreter_does() {
     assert_eq!(first["runs"], of("engine=compiled-all")["runs"]);
 }
 
+/// Loads of wrong paths begin before instructions that compiled code does not report.
+#[test]
+fn wrong_paths_make_a_guest_faster_and_are_the_same_under_every_engine() {
+    let of = |wrong_path: &str, engine: &str| {
+        let machine = ["--workload", "qsort:256K,kv:4M,bfs:12", "--scheme", "native,nested,shadow"];
+        let core = ["--set", "fidelity=core", "--set", "guest_time=instructions", "--set", engine];
+        let wrong_path = format!("host.core.wrong_path={wrong_path}");
+        compare(&[&machine[..], &core, &["--set", &wrong_path]].concat())
+    };
+    let converges = of("converges", "engine=match");
+    for engine in ["engine=threaded", "engine=compiled-all", "engine=baseline-all"] {
+        assert_eq!(converges["runs"], of("converges", engine)["runs"], "{engine}");
+    }
+    for (off, converges) in runs_of(&of("off", "engine=compiled")).iter().zip(runs_of(&converges)) {
+        let (before, after) = (number(off, "/cycles"), number(&converges, "/cycles"));
+        assert!(after < before, "{after} cycles in place of {before}: {converges:#}");
+        assert_eq!(number(off, "/tlb/l1d_misses"), number(&converges, "/tlb/l1d_misses"), "{converges:#}");
+    }
+}
+
 /// The prefetcher finds the next page whatever translates it, and changes no TLB and no walk cache.
 #[test]
 fn a_stream_that_crosses_pages_is_faster_under_every_scheme_and_walks_as_much() {

@@ -19,6 +19,8 @@ pub struct CoreShape {
     pub walkers: usize,
     /// Cycles of the front end after a misprediction.
     pub mispredict: u64,
+    /// Whether loads of the right path are made on the wrong path before.
+    pub wrong_path: bool,
     /// Entries of the store buffer.
     pub stores: usize,
     /// Whether stores leave it in the order of the program.
@@ -145,6 +147,29 @@ pub struct Core {
 /// A line that was prefetched, into which level, and which had it.
 type Prefetched = (u64, usize, usize);
 
+/// A mispredicted branch.
+struct WrongPath {
+    /// Its number.
+    branch: usize,
+    /// When the latest instruction behind it was dispatched on the wrong path.
+    latest: u64,
+    /// When the branch is resolved.
+    resolved: u64,
+}
+
+/// When an instruction is dispatched on the right path, and when it was on a wrong one, and when that was flushed.
+#[derive(Clone, Copy)]
+struct Dispatched {
+    now: u64,
+    early: Option<(u64, u64)>,
+}
+
+impl Dispatched {
+    fn earliest(&self) -> u64 {
+        self.early.map_or(self.now, |early| early.0)
+    }
+}
+
 /// One of the two.
 struct Clock {
     shape: CoreShape,
@@ -159,6 +184,7 @@ struct Clock {
     stores: Vec<u64>,
     /// Before when the next instruction is not dispatched.
     redirected: u64,
+    wrong_paths: Vec<WrongPath>,
     lost: Lost,
     /// Slots from the begin of each walk to its end, summed.
     walking: u64,
@@ -251,6 +277,7 @@ impl Clock {
             pages: Vec::new(),
             stores: Vec::new(),
             redirected: 0,
+            wrong_paths: Vec::new(),
             lost: Lost::default(),
             walking: 0,
         }
@@ -260,7 +287,11 @@ impl Clock {
         let mut now = self.times.last().map_or(0, |before| before.dispatch + 1);
         now = now.max(self.redirected);
         for before in &instruction.before {
-            now = self.before(before, now);
+            let until = self.before(before, now);
+            if until > now || matches!(before, Before::Retire | Before::Empty | Before::Restart) {
+                self.wrong_paths.clear();
+            }
+            now = until;
         }
         let number = self.times.len();
         if let Some(oldest) = number.checked_sub(self.shape.window) {
@@ -272,12 +303,16 @@ impl Clock {
         if stored {
             let free = self.store_entry_is_free();
             self.lost.stores += free.saturating_sub(now);
+            if free > now || instruction.does.len() > 1 {
+                self.wrong_paths.clear();
+            }
             now = now.max(free);
         }
+        let at = Dispatched { now, early: self.early() };
         let mut complete = now;
         let mut leaves = Vec::new();
         for does in &instruction.does {
-            complete = complete.max(self.does(does, now, &mut leaves, missed));
+            complete = complete.max(self.does(does, at, &mut leaves, missed));
         }
         let times = Times { dispatch: now, complete, retire: complete.max(self.retired()) };
         self.times.push(times);
@@ -292,8 +327,22 @@ impl Clock {
             let stall = self.redirected.saturating_sub(now + 1);
             self.lost.redirects += stall.min(penalty);
             self.lost.data += stall - stall.min(penalty);
+            if self.shape.wrong_path {
+                self.wrong_paths.push(WrongPath { branch: number, latest: now, resolved: complete });
+            }
         }
         times
+    }
+
+    /// When the instruction at hand was dispatched on the wrong path of the oldest branch that is not resolved by then, and when that was flushed.
+    fn early(&mut self) -> Option<(u64, u64)> {
+        let (number, window) = (self.times.len(), self.shape.window);
+        let retired = number.checked_sub(window).map_or(0, |oldest| self.times[oldest].retire);
+        for path in &mut self.wrong_paths {
+            path.latest = (path.latest + 1).max(retired);
+        }
+        self.wrong_paths.retain(|path| number < path.branch + window && path.latest < path.resolved);
+        self.wrong_paths.first().map(|path| (path.latest, path.resolved))
     }
 
     fn cycles(&self, cycles: u64) -> u64 {
@@ -356,23 +405,38 @@ impl Clock {
         }
     }
 
-    fn does(&mut self, does: &Does, now: u64, leaves: &mut Vec<u64>, missed: &mut Missed<'_>) -> u64 {
+    fn does(&mut self, does: &Does, at: Dispatched, leaves: &mut Vec<u64>, missed: &mut Missed<'_>) -> u64 {
         match does {
             Does::Operation(destination, sources) => {
-                let done = self.computed(sources, now);
+                let done = self.computed(sources, at);
                 self.write(*destination, done);
                 done
             }
-            Does::Branch(_, _, sources) => self.computed(sources, now),
+            Does::Branch(_, _, sources) => self.computed(sources, at),
             Does::Load(destination, address, uses) => {
-                let (_, data, hidden) = self.access(uses, self.ready(address, now), now, missed);
-                let done = if hidden { now } else { data };
+                let known = self.ready(address, at.earliest());
+                let on_wrong_path = at.early.is_some_and(|(_, flushed)| known < flushed);
+                let begin = if on_wrong_path { known } else { known.max(at.now) };
+                let (translated, data) = self.access(uses, begin, missed);
+                let hit = self.cycles(self.shape.latencies[0]);
+                let is_hit = uses.level == 0 && data == translated + hit;
+                let done = if is_hit && (translated == at.now || translated == at.earliest()) {
+                    // A hit takes no time beyond its dispatch.
+                    translated
+                } else if translated < at.now && data <= at.now + hit {
+                    // The right path finds the line.
+                    data.min(at.now)
+                } else {
+                    data
+                };
                 self.write(*destination, done);
                 done
             }
             Does::Store(data, address, uses) => {
-                let data = self.ready(data, now);
-                let (translated, line, hidden) = self.access(uses, self.ready(address, now), now, missed);
+                let data = self.ready(data, at.now);
+                let (translated, line) = self.access(uses, self.ready(address, at.now), missed);
+                let hit = self.cycles(self.shape.latencies[0]);
+                let hidden = uses.level == 0 && translated == at.now && line == translated + hit;
                 leaves.push(if hidden { 0 } else { line });
                 data.max(translated)
             }
@@ -380,20 +444,25 @@ impl Clock {
     }
 
     /// A cycle after the last operand, if that is not there at dispatch.
-    fn computed(&self, sources: &[usize], now: u64) -> u64 {
-        let ready = self.ready(sources, now);
-        if ready == now { ready } else { ready + self.cycles(1) }
+    fn computed(&self, sources: &[usize], at: Dispatched) -> u64 {
+        let ready = self.ready(sources, at.earliest());
+        let done = ready + self.cycles(1);
+        match ready {
+            _ if ready == at.earliest() => ready,
+            // The right path has the operands at its dispatch.
+            _ if ready <= at.now => done.min(at.now),
+            _ => done,
+        }
     }
 
-    /// When an access is translated, when it has its data, and whether that takes no longer than a hit at dispatch.
-    fn access(&mut self, uses: &Uses, address: u64, now: u64, missed: &mut Missed<'_>) -> (u64, u64, bool) {
+    /// When an access whose address is known at a time is translated, and when it has its data.
+    fn access(&mut self, uses: &Uses, address: u64, missed: &mut Missed<'_>) -> (u64, u64) {
         let at = self.translate(uses.address, &uses.translation, address);
         let done = self.line(uses.line, uses.level, at, true);
         if uses.level > 0 {
             missed(self, uses, at);
         }
-        let hidden = uses.level == 0 && at == now && done == at + self.cycles(self.shape.latencies[0]);
-        (at, done, hidden)
+        (at, done)
     }
 
     fn translate(&mut self, address: u64, translation: &Translates, time: u64) -> u64 {

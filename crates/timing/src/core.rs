@@ -164,9 +164,7 @@ impl Core {
     /// An atomic operation, which loads and then stores the same line: the store's data depend on what is loaded.
     pub fn atomic(&mut self, index: Index, load: Load<'_>, data: Registers, caches: &mut impl PrefetchLines) {
         self.part_for(load.access.translation);
-        self.each(|clock| {
-            clock.take_store_entry(index);
-        });
+        self.each(|clock| clock.begin_atomic(index));
         self.load(index, load, caches);
         let loaded = load.destination.map_or(Registers::NONE, Register::set);
         let access = Access { found: Level::L1, ..load.access.translated_at_once() };
@@ -317,6 +315,7 @@ mod tests {
         store_buffer::{Drain, StoreModel},
         stream::{PageEnd, StreamModel},
         surroundings::WalkerPort,
+        wrong_path::WrongPath,
     };
 
     /// Caches that hold nothing.
@@ -341,6 +340,7 @@ mod tests {
             l2_misses: 16,
             walkers: 1,
             mispredict: 15,
+            wrong_path: WrongPath::Off,
             stores: StoreModel { entries: 8, drain: Drain::InOrder },
             predictor: PredictorModel { address_bits: 10, history_bits: 10 },
             prefetch: PrefetchModel {

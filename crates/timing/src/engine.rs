@@ -11,6 +11,7 @@ use crate::{
     time::Stalls,
     walkers::{Lookup, Walkers},
     window::Window,
+    wrong_path::Early,
 };
 use types::Gva;
 
@@ -21,14 +22,65 @@ struct Issued {
     requested: Ticks,
     /// When its data are there.
     done: Ticks,
-    /// Whether it takes no longer than an access that the L1D and the first level of TLBs answer at its dispatch.
-    hidden: Hidden,
+    /// Whether the L1D answers it.
+    is_hit: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Hidden {
-    Yes,
-    No,
+impl Issued {
+    /// Whether it takes no longer than an access that the L1D and the first level of TLBs answer at a time.
+    fn is_hit_at(&self, time: Ticks) -> bool {
+        self.is_hit && self.requested == time
+    }
+}
+
+/// When an instruction is dispatched. Where it was dispatched on a wrong path before, times of that path go before those of the right one.
+#[derive(Clone, Copy, Debug)]
+struct Dispatched {
+    index: Index,
+    now: Ticks,
+    early: Option<Early>,
+}
+
+impl Dispatched {
+    /// The first time.
+    #[inline(always)]
+    fn earliest(&self) -> Ticks {
+        self.early.map_or(self.now, |early| early.dispatch)
+    }
+
+    /// When a load begins whose address is known at a time: on the right path, if the wrong one is flushed by then.
+    #[inline(always)]
+    fn begins(&self, address: Ticks) -> Ticks {
+        match self.early {
+            Some(early) if address < early.flushed => address,
+            Some(_) | None => address.max(self.now),
+        }
+    }
+
+    /// When the value of a load is there. One that hits takes no time beyond its dispatch, on either path.
+    #[inline(always)]
+    fn loaded(&self, issued: Issued, l1_latency: Ticks) -> Ticks {
+        let Issued { requested, done, .. } = issued;
+        if issued.is_hit_at(self.now) || (self.early.is_some() && issued.is_hit_at(self.earliest())) {
+            requested
+        } else if requested < self.now && done <= self.now + l1_latency {
+            done.min(self.now)
+        } else {
+            done
+        }
+    }
+
+    /// When a result is there whose last operand is ready at a time.
+    #[inline(always)]
+    fn computed(&self, ready: Ticks, cycle: Ticks) -> Ticks {
+        if ready <= self.earliest() {
+            ready
+        } else if ready <= self.now {
+            (ready + cycle).min(self.now)
+        } else {
+            ready + cycle
+        }
+    }
 }
 
 /// The state of an out-of-order core that its time depends on. The predictor and the prefetchers are elsewhere: they see the order of the program,
@@ -53,7 +105,7 @@ impl Engine {
         Self {
             width: model.width,
             redirect: ticks(model.mispredict),
-            window: Window::new(model.window),
+            window: Window::new(model.window, model.wrong_path),
             scoreboard: Scoreboard::new(),
             misses: Misses::new([model.l1d_misses, model.l2_misses], around, model.width),
             walkers: Walkers::new(model.walkers, ticks(around.l2_tlb)),
@@ -76,9 +128,9 @@ impl Engine {
     /// Whether the instruction at `index` may wait for anything that is outstanding.
     #[inline]
     pub(crate) fn is_busy(&mut self, index: Index) -> bool {
-        let now = self.window.dispatch(index);
+        self.window.dispatch(index);
         let core = self.window.retired().max(self.stores.empty_from());
-        now < core.max(self.misses.latest()).max(self.walkers.latest())
+        self.window.earliest(index) < core.max(self.misses.latest()).max(self.walkers.latest())
     }
 
     /// Registers whose values may not be there.
@@ -89,70 +141,71 @@ impl Engine {
 
     #[inline]
     pub(crate) fn operation(&mut self, index: Index, operation: Operation) {
-        let now = self.window.dispatch(index);
-        let ready = self.scoreboard.ready(operation.sources, now);
-        self.result(index, now, ready, operation.destination);
+        let at = self.dispatched(index);
+        let ready = self.scoreboard.ready(operation.sources, at.earliest());
+        self.result(at, ready, operation.destination);
     }
 
     /// Returns when the line is requested.
     #[inline(always)]
     pub(crate) fn load(&mut self, index: Index, load: &Load<'_>) -> Ticks {
-        let now = self.window.dispatch(index);
-        let address = self.scoreboard.ready(load.address_of, now);
-        let issued = self.issue(&load.access, address, now);
-        match issued.hidden {
-            Hidden::Yes => self.scoreboard.clear(load.destination),
-            Hidden::No => {
-                self.scoreboard.wait(load.destination, issued.done);
-                self.window.complete(index, issued.done);
-            }
-        }
+        let at = self.dispatched(index);
+        let address = self.scoreboard.ready(load.address_of, at.earliest());
+        let issued = self.issue(&load.access, at.begins(address), at.earliest());
+        self.value(at, at.loaded(issued, self.misses.l1_latency()), load.destination);
         issued.requested
     }
 
     /// Returns when the line is requested.
     #[inline(always)]
     pub(crate) fn store(&mut self, index: Index, store: &Store<'_>) -> Ticks {
-        let now = self.take_store_entry(index);
-        let address = self.scoreboard.ready(store.address_of, now);
-        let data = self.scoreboard.ready(store.data, now);
-        // The store requests its line when it has the address, and can retire when it has the data.
-        let issued = self.issue(&store.access, address, now);
+        self.take_store_entry(index);
+        let at = self.dispatched(index);
+        let (now, earliest) = (at.now, at.earliest());
+        // On a wrong path a store requests nothing. On the right one it requests its line when it has the address, and can retire when it has the data.
+        let address = self.scoreboard.ready(store.address_of, earliest).max(now);
+        let data = self.scoreboard.ready(store.data, earliest);
+        let issued = self.issue(&store.access, address, earliest);
         let completion = issued.requested.max(data);
         if completion > now {
             self.window.complete(index, completion);
         }
         let retires = self.window.retired().max(now);
-        self.stores.fill(match issued.hidden {
-            Hidden::Yes => retires,
-            Hidden::No => retires.max(issued.done),
-        });
+        self.stores.fill(if issued.is_hit_at(now) { retires } else { retires.max(issued.done) });
         issued.requested
     }
 
     /// Dispatches a store, which waits for an entry of the store buffer.
     #[inline]
-    pub(crate) fn take_store_entry(&mut self, index: Index) -> Ticks {
+    pub(crate) fn take_store_entry(&mut self, index: Index) {
         self.window.dispatch(index);
         let full = self.window.hold(index, self.stores.free_from());
         self.stalls.stores += full;
-        self.window.dispatch(index)
+        if full > Ticks(0) {
+            self.window.end_wrong_paths();
+        }
+    }
+
+    /// The same for an atomic operation, which is not executed on a wrong path.
+    pub(crate) fn begin_atomic(&mut self, index: Index) {
+        self.take_store_entry(index);
+        self.window.end_wrong_paths();
     }
 
     /// A branch that is predicted.
     #[inline]
     pub(crate) fn predicted(&mut self, index: Index, sources: Registers) {
-        let now = self.window.dispatch(index);
-        let ready = self.scoreboard.ready(sources, now);
-        self.result(index, now, ready, None);
+        let at = self.dispatched(index);
+        let ready = self.scoreboard.ready(sources, at.earliest());
+        self.result(at, ready, None);
     }
 
     /// A branch that is mispredicted: instructions after it are dispatched when the front end has restarted. The last part of that wait is the front end's.
     pub(crate) fn mispredicted(&mut self, index: Index, sources: Registers) {
-        let now = self.window.dispatch(index);
-        let ready = self.scoreboard.ready(sources, now);
-        let done = self.result(index, now, ready, None);
-        let stall = self.window.hold(index.plus(1), done + self.redirect);
+        let at = self.dispatched(index);
+        let ready = self.scoreboard.ready(sources, at.earliest());
+        let done = self.result(at, ready, None).max(at.now);
+        let stall = self.window.redirect(index, done, done + self.redirect);
         let front_end = stall.min(self.redirect);
         self.stalls.redirects += front_end;
         self.stalls.data += stall.since(front_end);
@@ -161,7 +214,7 @@ impl Engine {
     /// A fetch waits for a translation.
     pub(crate) fn fetch_translation(&mut self, index: Index, address: Gva, translation: Translation<'_>) {
         let time = self.front_end(index);
-        let lookup = Lookup { address, translation, time, dispatch: time };
+        let lookup = Lookup { address, translation, time, dispatch: self.window.earliest(index) };
         let done = self.walkers.translate(lookup, &mut self.misses);
         let stall = self.delay_fetch(index, done.since(time));
         self.stalls.fetch += stall;
@@ -176,6 +229,7 @@ impl Engine {
 
     pub(crate) fn serialize(&mut self, index: Index, serialize: Serialize) {
         self.front_end(index);
+        self.window.end_wrong_paths();
         let stall = self.window.hold(index, self.window.retired());
         self.stalls.data += stall;
         match serialize {
@@ -217,7 +271,7 @@ impl Engine {
     /// Whether a walk may be under way when the instruction at `index` is dispatched.
     #[inline]
     pub(crate) fn walks(&self, index: Index) -> bool {
-        self.walkers.latest() > self.window.undelayed(index)
+        self.walkers.latest() > self.window.earliest(index)
     }
 
     /// Lines that were prefetched by a decision of another clock, after an access that requested its line at a time.
@@ -242,32 +296,50 @@ impl Engine {
         self.walkers.walking()
     }
 
-    /// Translates an address that is known at a time, and requests its line.
+    /// When the instruction at `index` is dispatched.
     #[inline(always)]
-    fn issue(&mut self, access: &Access<'_>, address: Ticks, now: Ticks) -> Issued {
-        let lookup = Lookup { address: access.address, translation: access.translation, time: address, dispatch: now };
-        let requested = self.walkers.translate(lookup, &mut self.misses);
-        let used = Use { line: access.line, found: access.found, time: requested, dispatch: now };
-        let done = self.misses.use_line(used, User::Data);
-        let at_once = requested == now && access.found == Level::L1 && done == requested + self.misses.l1_latency();
-        Issued { requested, done, hidden: if at_once { Hidden::Yes } else { Hidden::No } }
+    fn dispatched(&mut self, index: Index) -> Dispatched {
+        let now = self.window.dispatch(index);
+        Dispatched { index, now, early: self.window.early(index) }
     }
 
-    /// An instruction writes its result a cycle after its last operand; at once, if it had all at its dispatch.
+    /// Translates an address that is known at a time, and requests its line. Nothing will ask for times before `earliest`.
+    #[inline(always)]
+    fn issue(&mut self, access: &Access<'_>, address: Ticks, earliest: Ticks) -> Issued {
+        let lookup =
+            Lookup { address: access.address, translation: access.translation, time: address, dispatch: earliest };
+        let requested = self.walkers.translate(lookup, &mut self.misses);
+        let used = Use { line: access.line, found: access.found, time: requested, dispatch: earliest };
+        let done = self.misses.use_line(used, User::Data);
+        let is_hit = access.found == Level::L1 && done == requested + self.misses.l1_latency();
+        Issued { requested, done, is_hit }
+    }
+
+    /// An instruction writes its result a cycle after its last operand; at once, if it had all at its dispatch. Returns when.
     #[inline]
-    fn result(&mut self, index: Index, now: Ticks, ready: Ticks, destination: Option<Register>) -> Ticks {
-        if ready <= now {
-            self.scoreboard.clear(destination);
-            return ready;
+    fn result(&mut self, at: Dispatched, ready: Ticks, destination: Option<Register>) -> Ticks {
+        let there = at.computed(ready, Ticks(self.width));
+        self.value(at, there, destination);
+        there
+    }
+
+    /// The value that an instruction writes is there at a time.
+    #[inline(always)]
+    fn value(&mut self, at: Dispatched, there: Ticks, destination: Option<Register>) {
+        if there <= at.earliest() {
+            return self.scoreboard.clear(destination);
         }
-        let done = ready + Ticks(self.width);
-        self.scoreboard.wait(destination, done);
-        self.window.complete(index, done);
-        done
+        self.scoreboard.wait(destination, there);
+        if there > at.now {
+            self.window.complete(at.index, there);
+        }
     }
 
     /// The front end reaches the instruction at `index` later. Returns by how much.
     fn delay_fetch(&mut self, index: Index, by: Ticks) -> Ticks {
+        if by > Ticks(0) {
+            self.window.end_wrong_paths();
+        }
         let from = self.window.undelayed(index);
         self.window.hold(index, from + by)
     }

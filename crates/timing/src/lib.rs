@@ -37,6 +37,7 @@ mod ticks;
 mod time;
 mod walkers;
 mod window;
+mod wrong_path;
 
 pub use crate::core::{Core, CoreState};
 pub use event::{
@@ -52,3 +53,4 @@ pub use stream::{PageEnd, StreamModel};
 pub use surroundings::{Surroundings, WalkerPort};
 pub use ticks::{Index, Ticks};
 pub use time::{Stalls, Time};
+pub use wrong_path::WrongPath;

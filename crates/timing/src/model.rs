@@ -1,6 +1,6 @@
 //! `[core]` of a host model: the out-of-order core of its processors, for the fidelity `core`.
 
-use crate::{predictor::PredictorModel, prefetcher::PrefetchModel, store_buffer::StoreModel};
+use crate::{predictor::PredictorModel, prefetcher::PrefetchModel, store_buffer::StoreModel, wrong_path::WrongPath};
 use keys::{key, model};
 
 model! {
@@ -16,6 +16,8 @@ model! {
         pub walkers: u32 => key("page walks that a core makes at a time").number(1, 64).unit("walkers"),
         pub mispredict: u64 => key("cycles from the resolution of a mispredicted branch to the dispatch of the next instruction")
             .number(0, 1000).unit("cycles"),
+        #[serde(default)]
+        pub wrong_path: WrongPath => key("what a core does until a mispredicted branch is resolved: nothing (`off`), or the loads behind it that the right path makes as well (`converges`)"),
         /// Stores.
         pub stores: StoreModel,
         /// The branch predictor.

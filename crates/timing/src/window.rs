@@ -6,7 +6,10 @@
 //! up to there. Each completion later than the window can hide is noted as a *bound*: from a certain instruction on, the delay is at least so much.
 //! Bounds are applied when the next event looks, however many instructions later, which gives the same as to look at each instruction.
 
-use crate::ticks::{Index, Ticks};
+use crate::{
+    ticks::{Index, Ticks},
+    wrong_path::{Early, WrongPath, WrongPaths},
+};
 use std::collections::VecDeque;
 
 /// From an instruction on, the delay is at least so much.
@@ -27,11 +30,19 @@ pub(crate) struct Window {
     retired: Ticks,
     /// The part of the delay that is for completions.
     waited: Ticks,
+    wrong_paths: WrongPaths,
 }
 
 impl Window {
-    pub(crate) fn new(length: u64) -> Self {
-        Self { length, delay: Ticks(0), bounds: VecDeque::new(), retired: Ticks(0), waited: Ticks(0) }
+    pub(crate) fn new(length: u64, wrong_path: WrongPath) -> Self {
+        Self {
+            length,
+            delay: Ticks(0),
+            bounds: VecDeque::new(),
+            retired: Ticks(0),
+            waited: Ticks(0),
+            wrong_paths: WrongPaths::new(wrong_path),
+        }
     }
 
     /// When an instruction is dispatched, by what is known of earlier ones. Indices do not fall from call to call.
@@ -44,8 +55,34 @@ impl Window {
             let stall = bound.delay.since(self.delay);
             self.waited += stall;
             self.delay += stall;
+            self.wrong_paths.delay(bound.delay);
         }
         index.ticks() + self.delay
+    }
+
+    /// When the instruction at `index`, which has been dispatched, was dispatched on a wrong path.
+    #[inline]
+    pub(crate) fn early(&mut self, index: Index) -> Option<Early> {
+        self.wrong_paths.early(index)
+    }
+
+    /// The earliest time that the instruction at `index`, or one behind it, can ask for, by what is known of earlier ones.
+    #[inline]
+    pub(crate) fn earliest(&self, index: Index) -> Ticks {
+        self.wrong_paths.first(index).map_or(self.undelayed(index), |early| early.dispatch)
+    }
+
+    /// The branch at `index`, which has been dispatched, was mispredicted and is resolved at a time. Instructions behind it are dispatched from another time on. Returns by
+    /// how much this delays them.
+    pub(crate) fn redirect(&mut self, index: Index, resolved: Ticks, until: Ticks) -> Ticks {
+        self.wrong_paths.begin(index, index.plus(self.length), self.delay, resolved);
+        self.hold(index.plus(1), until)
+    }
+
+    /// What comes behind the instruction at hand waits for more than the window: no wrong path has reached it.
+    #[inline]
+    pub(crate) fn end_wrong_paths(&mut self) {
+        self.wrong_paths.end();
     }
 
     /// The instruction at `index`, which has been dispatched, completes at a time.
@@ -93,8 +130,9 @@ impl Window {
 
     /// Becomes a copy of another window, without an allocation where there is room.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { length, delay, bounds, retired, waited } = other;
+        let Self { length, delay, bounds, retired, waited, wrong_paths } = other;
         (self.length, self.delay, self.retired, self.waited) = (*length, *delay, *retired, *waited);
         self.bounds.clone_from(bounds);
+        self.wrong_paths.copy_from(wrong_paths);
     }
 }

@@ -16,6 +16,7 @@ fn model() -> CoreModel {
         l2_misses: 16,
         walkers: 1,
         mispredict: 15,
+        wrong_path: WrongPath::Off,
         stores: StoreModel { entries: 8, drain: Drain::InOrder },
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
         prefetch: PrefetchModel {
@@ -461,6 +462,71 @@ fn a_mispredicted_branch_cuts_overlap_if_its_condition_waits() {
     assert_eq!(time(x(5)), Cycles(MEMORY + 1 + 15 + MEMORY));
     let beside = time(Registers::NONE).0;
     assert!((15 + MEMORY..=15 + MEMORY + 1).contains(&beside), "{beside}");
+}
+
+/// A load of `x5` from memory; a mispredicted branch by `x5`; then another load from memory, `distance` instructions behind the branch. Returns when all is complete.
+fn load_behind_a_misprediction(wrong_path: WrongPath, distance: u64, address_of: Registers) -> Cycles {
+    let mut run = Run::new(&CoreModel { wrong_path, ..model() });
+    run.load(5, Registers::NONE, 0, Level::Memory);
+    let index = run.index();
+    let outcome = run.core.branch(index, Branch { pc: 0x100, way: Way::Taken, sources: x(5) });
+    assert_eq!(outcome, Outcome::Mispredicted);
+    run.skip(distance - 1);
+    run.load(6, address_of, 1, Level::Memory);
+    run.end()
+}
+
+#[test]
+fn a_load_behind_a_misprediction_begins_on_the_wrong_path_if_that_converges() {
+    let independent = |wrong_path| load_behind_a_misprediction(wrong_path, 1, Registers::NONE);
+    let resolved = MEMORY + 1;
+    assert_eq!(independent(WrongPath::Off), Cycles(resolved + 15 + MEMORY));
+    // Its line arrives while the front end begins again, and the load then hits.
+    assert_eq!(independent(WrongPath::Converges), Cycles(resolved + 15));
+    // The address is there when the branch is resolved, and not before.
+    let dependent = |wrong_path| load_behind_a_misprediction(wrong_path, 1, x(5));
+    assert_eq!(dependent(WrongPath::Off), Cycles(resolved + 15 + MEMORY));
+    assert_eq!(dependent(WrongPath::Converges), Cycles(MEMORY + MEMORY), "a cycle before the branch is resolved");
+}
+
+#[test]
+fn a_wrong_path_reaches_as_far_as_the_window_and_as_what_serializes() {
+    let at = |distance| load_behind_a_misprediction(WrongPath::Converges, distance, Registers::NONE).0;
+    // The window has the first load, the branch and those behind it.
+    let last = WINDOW - 2;
+    let resolved = MEMORY + 1;
+    assert_eq!(at(last), resolved + 15 + last / WIDTH);
+    // There is room for one more when the first load retires, a cycle before the branch is resolved; and for no other.
+    assert_eq!(at(last + 1), MEMORY + MEMORY);
+    assert!(at(last + 2) >= resolved + 15 + last / WIDTH + MEMORY, "{}", at(last + 2));
+    let mut run = Run::new(&CoreModel { wrong_path: WrongPath::Converges, ..model() });
+    run.load(5, Registers::NONE, 0, Level::Memory);
+    let index = run.index();
+    run.core.branch(index, Branch { pc: 0x100, way: Way::Taken, sources: x(5) });
+    let next = Index(run.next);
+    run.core.serialize(next, Serialize::Window);
+    run.load(6, Registers::NONE, 1, Level::Memory);
+    assert_eq!(run.end(), Cycles(resolved + 15 + MEMORY));
+}
+
+/// Loads that do not depend on each other, each with a branch by its value that is mispredicted: as many overlap as the window holds.
+#[test]
+fn independent_misses_overlap_beyond_mispredicted_branches() {
+    let time = |wrong_path| {
+        let mut run = Run::new(&CoreModel { wrong_path, ..model() });
+        for number in 0..10 {
+            run.load(5, Registers::NONE, number, Level::Memory);
+            // Counters begin with weakly not taken, and each branch has its own.
+            let index = run.index();
+            let branch = Branch { pc: 0x100 + 2 * number, way: Way::Taken, sources: x(5) };
+            assert_eq!(run.core.branch(index, branch), Outcome::Mispredicted);
+        }
+        run.end().0
+    };
+    assert_eq!(time(WrongPath::Off), 10 * (MEMORY + 1 + 15));
+    // All ten are under way when the first branch is resolved; the others are when the front end comes to them.
+    let together = time(WrongPath::Converges);
+    assert!((MEMORY + 10 * 15..MEMORY + 10 * 17).contains(&together), "{together}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn core() -> Core {
         l2_misses: 16,
         walkers: 1,
         mispredict: 15,
+        wrong_path: WrongPath::Off,
         stores: StoreModel { entries: 8, drain: Drain::InOrder },
         predictor: PredictorModel { address_bits: 10, history_bits: 10 },
         prefetch: PrefetchModel {

@@ -74,6 +74,7 @@ fn shape(random: &mut Random) -> CoreShape {
         misses: [number(random, 12) as usize, number(random, 16) as usize],
         walkers: number(random, 3) as usize,
         mispredict: random.below(20),
+        wrong_path: random.one_in(2),
         stores: number(random, 12) as usize,
         stores_in_order: random.one_in(2),
         predictor: Predicts { address_bits: number(random, 6) as u32, history_bits: number(random, 8) as u32 },
@@ -101,6 +102,7 @@ fn core(shape: &CoreShape) -> Core {
         l2_misses: shape.misses[1] as u32,
         walkers: shape.walkers as u32,
         mispredict: shape.mispredict,
+        wrong_path: if shape.wrong_path { WrongPath::Converges } else { WrongPath::Off },
         stores: StoreModel {
             entries: shape.stores as u32,
             drain: if shape.stores_in_order { Drain::InOrder } else { Drain::OutOfOrder },

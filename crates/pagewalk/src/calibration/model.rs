@@ -64,6 +64,8 @@ impl Calibrated<'_> {
             "prefetch.apart",
             "stream.ascending",
             "stream.random",
+            "branches.predicted",
+            "branches.random",
         ] {
             if let Some(said) = self.said(key) {
                 let _ = writeln!(text, "# {said}");
@@ -201,7 +203,20 @@ impl Calibrated<'_> {
         let width = line("width", "width", &self.findings.pipeline.width);
         let misses = line("l1d_misses", "outstanding.memory", &self.findings.overlap.memory);
         let first = width.into_iter().chain(misses).chain(self.walkers());
-        first.chain(self.next_line()).chain(self.streams()).collect()
+        first.chain(self.wrong_path()).chain(self.next_line()).chain(self.streams()).collect()
+    }
+
+    /// Whether loads behind a mispredicted branch begin before it is resolved.
+    fn wrong_path(&self) -> Option<Line> {
+        let latency = self.findings.caches.memory.as_ref().ok()?;
+        let branches = self.findings.branches.as_ref().ok()?;
+        self.base.core.as_ref()?;
+        let (value, comment) = if branches.begin_on_the_wrong_path(latency.median) {
+            ("converges", "Loads behind a mispredicted branch begin before it is resolved, as above")
+        } else {
+            ("off", "Loads behind a mispredicted branch begin once it is resolved, as above")
+        };
+        Some(Line { comment: comment.to_owned(), text: format!("wrong_path = \"{value}\"") })
     }
 
     /// Whether a prefetcher brings the line behind one that missed, into which level, and up to how many misses at a time. How many lines it brings is the base's.

@@ -1,7 +1,7 @@
 //! Measured numbers, one by one: value, unit, spread, how measured, how sure.
 
 use calibrate::staircase::Capacity;
-use calibrate::{Finding, Findings, NextLine, Spread, TOGETHER, Tlb, TlbLevel};
+use calibrate::{BehindBranches, Finding, Findings, NextLine, Spread, TOGETHER, Tlb, TlbLevel};
 
 /// What a number is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -166,6 +166,7 @@ const WALKS: &str = "the same with eight chases that do not wait for each other"
 const MANY: &str = "the latency of one chase, divided by the time of an access of 24 to 32 at the same time";
 const STREAM: &str =
     "loads of one line after the other, which do not wait for each other; pages of 4K come in this order";
+const BRANCH: &str = "loads of random lines that do not wait for each other, each followed by a branch by its value";
 const UNDER_WAY: &str = "the latency of one chase, divided by the time of a line of a stream";
 const SECOND: &str =
     "a line of each of 24 pages that misses, one at a time, then loads of a second line of three of these pages";
@@ -291,6 +292,9 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
         UNDER_WAY,
         spread(&lines_under_way(findings)),
     ));
+    let behind = |of: fn(&BehindBranches) -> Spread| findings.branches.as_ref().map(of).map_err(Clone::clone);
+    all.push(time("branches.predicted", "load and branch, all one way", BRANCH, behind(|loads| loads.predicted)));
+    all.push(time("branches.random", "load and branch, random ways", BRANCH, behind(|loads| loads.random)));
     all
 }
 

@@ -1,7 +1,9 @@
 use super::*;
 use crate::calibration::warnings;
 use calibrate::staircase::Point;
-use calibrate::{Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks};
+use calibrate::{
+    BehindBranches, Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks,
+};
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -60,6 +62,7 @@ fn findings() -> Findings {
         prefetch: nothing(),
         next_line: nothing(),
         streams: nothing(),
+        branches: nothing(),
         curves: Vec::new(),
     }
 }
@@ -238,6 +241,20 @@ fn the_next_line_is_prefetched_where_it_takes_less_time() {
     let (lines, into, misses, text) = of_next_line([90.0, 40.0, 90.0]);
     assert_eq!((lines, into.as_str(), misses), (0, "L1d", base.next_line_misses), "{text}");
     assert!(text.contains("takes as long as another line of its page"), "{text}");
+}
+
+#[test]
+fn loads_behind_a_misprediction_begin_on_the_wrong_path_where_they_overlap() {
+    let of = |random: f64| {
+        let branches = BehindBranches { predicted: spread(9.0), random: spread(random) };
+        let (text, model) = model(&Findings { branches: Ok(branches), ..findings() });
+        assert!(text.contains("# load and branch, random ways: "), "{text}");
+        format!("{:?}", model.core.unwrap().wrong_path)
+    };
+    // A load takes 100 ns.
+    assert_eq!([of(11.0), of(60.0)], ["Converges", "Off"]);
+    let of_base = HostModel::load("xeon-2017").unwrap().core.unwrap().wrong_path;
+    assert_eq!(model(&findings()).1.core.unwrap().wrong_path, of_base, "it was not measured");
 }
 
 #[test]

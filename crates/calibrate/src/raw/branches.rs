@@ -1,0 +1,75 @@
+//! Loads that do not wait for each other, each followed by a branch by its value.
+
+use super::mapping::Mapping;
+use std::hint::black_box;
+
+/// A word in each line of memory, which says where a branch goes.
+#[derive(Debug)]
+pub(crate) struct Branches<'m> {
+    words: &'m [u64],
+    words_of_line: usize,
+    /// The number of lines, a power of two, less one.
+    mask: u64,
+    /// The place of the next load, by a linear congruential generator (Knuth, MMIX).
+    state: u64,
+}
+
+impl<'m> Branches<'m> {
+    /// With these ways, by the number of the line.
+    pub(crate) fn new(memory: &'m mut Mapping, line: usize, mut taken: impl FnMut() -> bool) -> Self {
+        let words_of_line = line / size_of::<u64>();
+        let words = memory.words();
+        let lines = words.len() / words_of_line;
+        for word in words.iter_mut().step_by(words_of_line) {
+            *word = u64::from(taken());
+        }
+        Self { words, words_of_line, mask: (1 << lines.ilog2()) - 1, state: 1 }
+    }
+
+    /// Makes so many loads, of lines in random order. `None`: this program has no branch of this processor.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
+    pub(crate) fn visit(&mut self, loads: u64) -> Option<()> {
+        for _ in 0..loads {
+            self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let line = (self.state >> 33 & self.mask) as usize;
+            branch_by(black_box(self.words[line * self.words_of_line]));
+        }
+        Some(())
+    }
+
+    /// Other processors.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+    pub(crate) fn visit(&mut self, _: u64) -> Option<()> {
+        None
+    }
+}
+
+/// A branch over one instruction, by bit 0 of a value. A compiler could have done without it.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn branch_by(value: u64) {
+    // SAFETY: it reads a register that is declared; memory and stack are not touched, and both ways meet at once.
+    unsafe {
+        core::arch::asm!("test {value}, 1", "jz 2f", "nop", "2:", value = in(reg) value, options(nomem, nostack));
+    }
+}
+
+/// The same.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn branch_by(value: u64) {
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!("tbz {value}, #0, 2f", "nop", "2:", value = in(reg) value, options(nomem, nostack));
+    }
+}
+
+/// The same.
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+fn branch_by(value: u64) {
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!("andi {value}, {value}, 1", "beqz {value}, 2f", "nop", "2:", value = inout(reg) value => _, options(nomem, nostack));
+    }
+}
