@@ -245,7 +245,7 @@ fn the_1998_paper_has_the_verdicts_that_are_kept() {
 }
 
 #[test]
-#[ignore = "minutes: 130 runs of the workload jobs"]
+#[ignore = "minutes: 202 comparisons of the workload jobs"]
 fn the_1985_paper_has_the_verdicts_that_are_kept() {
     verdicts_are_as_kept("umeno1985");
 }
