@@ -38,7 +38,7 @@ pub use frames::ScatteredFrames;
 pub use host::{Host, SystemCache};
 pub use measure::measure;
 pub use next_line::{NextLine, NextLineLevel};
-pub use overlap::branches::BehindBranches;
+pub use overlap::branches::{Begins, BehindBranches};
 pub use pages::Pages;
 pub use spread::Spread;
 pub use timing::Effort;

@@ -4,6 +4,7 @@
 
 use crate::predictor::{Predictor, Predicts};
 use crate::stream::{StreamShape, Streams};
+use crate::wrong_path::{Dispatched, WrongPaths};
 use std::collections::BTreeMap;
 
 /// The shape of a core and of what is around it.
@@ -147,29 +148,6 @@ pub struct Core {
 /// A line that was prefetched, into which level, and which had it.
 type Prefetched = (u64, usize, usize);
 
-/// A mispredicted branch.
-struct WrongPath {
-    /// Its number.
-    branch: usize,
-    /// When the latest instruction behind it was dispatched on the wrong path.
-    latest: u64,
-    /// When the branch is resolved.
-    resolved: u64,
-}
-
-/// When an instruction is dispatched on the right path, and when it was on a wrong one, and when that was flushed.
-#[derive(Clone, Copy)]
-struct Dispatched {
-    now: u64,
-    early: Option<(u64, u64)>,
-}
-
-impl Dispatched {
-    fn earliest(&self) -> u64 {
-        self.early.map_or(self.now, |early| early.0)
-    }
-}
-
 /// One of the two.
 struct Clock {
     shape: CoreShape,
@@ -184,7 +162,7 @@ struct Clock {
     stores: Vec<u64>,
     /// Before when the next instruction is not dispatched.
     redirected: u64,
-    wrong_paths: Vec<WrongPath>,
+    wrong_paths: WrongPaths,
     lost: Lost,
     /// Slots from the begin of each walk to its end, summed.
     walking: u64,
@@ -277,7 +255,7 @@ impl Clock {
             pages: Vec::new(),
             stores: Vec::new(),
             redirected: 0,
-            wrong_paths: Vec::new(),
+            wrong_paths: WrongPaths::default(),
             lost: Lost::default(),
             walking: 0,
         }
@@ -289,7 +267,7 @@ impl Clock {
         for before in &instruction.before {
             let until = self.before(before, now);
             if until > now || matches!(before, Before::Retire | Before::Empty | Before::Restart) {
-                self.wrong_paths.clear();
+                self.wrong_paths.end();
             }
             now = until;
         }
@@ -304,11 +282,13 @@ impl Clock {
             let free = self.store_entry_is_free();
             self.lost.stores += free.saturating_sub(now);
             if free > now || instruction.does.len() > 1 {
-                self.wrong_paths.clear();
+                self.wrong_paths.end();
             }
             now = now.max(free);
         }
-        let at = Dispatched { now, early: self.early() };
+        let oldest = number.checked_sub(self.shape.window);
+        let retired = oldest.map_or(0, |oldest| self.times[oldest].retire);
+        let at = Dispatched { now, early: self.wrong_paths.early(number, self.shape.window, retired) };
         let mut complete = now;
         let mut leaves = Vec::new();
         for does in &instruction.does {
@@ -328,21 +308,10 @@ impl Clock {
             self.lost.redirects += stall.min(penalty);
             self.lost.data += stall - stall.min(penalty);
             if self.shape.wrong_path {
-                self.wrong_paths.push(WrongPath { branch: number, latest: now, resolved: complete });
+                self.wrong_paths.begin(number, now, complete);
             }
         }
         times
-    }
-
-    /// When the instruction at hand was dispatched on the wrong path of the oldest branch that is not resolved by then, and when that was flushed.
-    fn early(&mut self) -> Option<(u64, u64)> {
-        let (number, window) = (self.times.len(), self.shape.window);
-        let retired = number.checked_sub(window).map_or(0, |oldest| self.times[oldest].retire);
-        for path in &mut self.wrong_paths {
-            path.latest = (path.latest + 1).max(retired);
-        }
-        self.wrong_paths.retain(|path| number < path.branch + window && path.latest < path.resolved);
-        self.wrong_paths.first().map(|path| (path.latest, path.resolved))
     }
 
     fn cycles(&self, cycles: u64) -> u64 {

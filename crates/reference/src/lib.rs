@@ -21,6 +21,7 @@ mod stream;
 mod tlb;
 mod walk;
 mod walk_cache;
+mod wrong_path;
 
 pub use crate::core::{Around, Before, Core, CoreShape, Does, Instruction, Lost, Times, Translates, Uses};
 pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};

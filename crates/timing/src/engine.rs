@@ -22,14 +22,22 @@ struct Issued {
     requested: Ticks,
     /// When its data are there.
     done: Ticks,
-    /// Whether the L1D answers it.
-    is_hit: bool,
+    answer: Answer,
+}
+
+/// What answers an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    /// The L1D, in its latency.
+    L1d,
+    /// Another level, or the L1D once a line that is under way arrives.
+    Later,
 }
 
 impl Issued {
     /// Whether it takes no longer than an access that the L1D and the first level of TLBs answer at a time.
     fn is_hit_at(&self, time: Ticks) -> bool {
-        self.is_hit && self.requested == time
+        self.answer == Answer::L1d && self.requested == time
     }
 }
 
@@ -42,7 +50,7 @@ struct Dispatched {
 }
 
 impl Dispatched {
-    /// The first time.
+    /// When it is dispatched first: on the wrong path, if it was there.
     #[inline(always)]
     fn earliest(&self) -> Ticks {
         self.early.map_or(self.now, |early| early.dispatch)
@@ -311,8 +319,8 @@ impl Engine {
         let requested = self.walkers.translate(lookup, &mut self.misses);
         let used = Use { line: access.line, found: access.found, time: requested, dispatch: earliest };
         let done = self.misses.use_line(used, User::Data);
-        let is_hit = access.found == Level::L1 && done == requested + self.misses.l1_latency();
-        Issued { requested, done, is_hit }
+        let at_once = access.found == Level::L1 && done == requested + self.misses.l1_latency();
+        Issued { requested, done, answer: if at_once { Answer::L1d } else { Answer::Later } }
     }
 
     /// An instruction writes its result a cycle after its last operand; at once, if it had all at its dispatch. Returns when.

@@ -72,8 +72,8 @@ impl Window {
         self.wrong_paths.first(index).map_or(self.undelayed(index), |early| early.dispatch)
     }
 
-    /// The branch at `index`, which has been dispatched, was mispredicted and is resolved at a time. Instructions behind it are dispatched from another time on. Returns by
-    /// how much this delays them.
+    /// The branch at `index`, which has been dispatched, was mispredicted and is resolved at `resolved`. No instruction behind it is dispatched before `until`. Returns by how
+    /// many ticks this delays them.
     pub(crate) fn redirect(&mut self, index: Index, resolved: Ticks, until: Ticks) -> Ticks {
         self.wrong_paths.begin(index, index.plus(self.length), self.delay, resolved);
         self.hold(index.plus(1), until)

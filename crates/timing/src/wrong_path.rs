@@ -27,6 +27,7 @@ struct Branch {
     until: Index,
     /// How much later than its index an instruction of the wrong path is dispatched.
     delay: Ticks,
+    /// When its condition is known, and the wrong path is flushed.
     resolved: Ticks,
 }
 
@@ -79,7 +80,11 @@ impl WrongPaths {
     }
 
     /// From here on the window delays instructions by this much, on the wrong paths as well.
+    #[inline]
     pub(crate) fn delay(&mut self, delay: Ticks) {
+        if self.branches.is_empty() {
+            return;
+        }
         self.branches.iter_mut().for_each(|branch| branch.delay = branch.delay.max(delay));
     }
 
@@ -96,6 +101,9 @@ impl WrongPaths {
     /// The same, where indices may fall.
     #[inline]
     pub(crate) fn first(&self, index: Index) -> Option<Early> {
+        if self.branches.is_empty() {
+            return None;
+        }
         let mut reach = self.branches.iter().map(|branch| (branch.dispatches(index), branch.resolved));
         reach.find_map(|(dispatch, flushed)| Some(Early { dispatch: dispatch?, flushed }))
     }

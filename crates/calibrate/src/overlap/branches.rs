@@ -25,11 +25,29 @@ impl BehindBranches {
     /// do not, it is a half at the least, for half of the branches are mispredicted.
     const BEGIN: f64 = 0.25;
 
-    /// Whether loads behind a mispredicted branch begin before it is resolved, by the latency of one load.
-    #[must_use]
-    pub fn begin_on_the_wrong_path(&self, latency: f64) -> bool {
-        self.random.median <= Self::BEGIN * latency
+    /// When loads behind a mispredicted branch begin, by the nanoseconds of one load.
+    ///
+    /// # Errors
+    /// Why the two times do not say.
+    pub fn behind_a_misprediction(&self, latency: f64) -> Finding<Begins> {
+        let most = Self::BEGIN * latency;
+        if self.predicted.median > most {
+            return Err("loads with predicted branches overlap less than four times".to_owned());
+        }
+        if self.random.low <= self.predicted.high {
+            return Err("branches by random bits take no more time than predicted ones".to_owned());
+        }
+        Ok(if self.random.median <= most { Begins::OnTheWrongPath } else { Begins::OnceResolved })
     }
+}
+
+/// When a load behind a mispredicted branch begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begins {
+    /// Before the branch is resolved, on the wrong path, which meets the right one.
+    OnTheWrongPath,
+    /// Once the branch is resolved.
+    OnceResolved,
 }
 
 /// Measures both.
@@ -59,8 +77,13 @@ mod tests {
 
     #[test]
     fn half_a_latency_a_load_is_no_wrong_path() {
-        let of = |random| BehindBranches { predicted: Spread::exact(10.0), random: Spread::exact(random) };
-        assert!(of(12.0).begin_on_the_wrong_path(100.0) && !of(50.0).begin_on_the_wrong_path(100.0));
+        let of = |predicted, random| {
+            let found = BehindBranches { predicted: Spread::exact(predicted), random: Spread::exact(random) };
+            found.behind_a_misprediction(100.0)
+        };
+        assert_eq!([of(10.0, 12.0), of(10.0, 50.0)], [Ok(Begins::OnTheWrongPath), Ok(Begins::OnceResolved)]);
+        assert!(of(30.0, 60.0).unwrap_err().contains("overlap less than four times"));
+        assert!(of(10.0, 10.0).unwrap_err().contains("take no more time"), "nothing shows a misprediction");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::array::{self, Shape};
 use super::{Quantity, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
-use calibrate::{Cache, Finding, Findings, Host, NextLineLevel, Spread, TOGETHER, Tlb, Walks};
+use calibrate::{Begins, Cache, Finding, Findings, Host, NextLineLevel, Spread, TOGETHER, Tlb, Walks};
 use config::host_model::{ArrayModel, HostModel};
 use std::fmt::{Display, Write};
 use types::PageSize;
@@ -211,10 +211,20 @@ impl Calibrated<'_> {
         let latency = self.findings.caches.memory.as_ref().ok()?;
         let branches = self.findings.branches.as_ref().ok()?;
         self.base.core.as_ref()?;
-        let (value, comment) = if branches.begin_on_the_wrong_path(latency.median) {
-            ("converges", "Loads behind a mispredicted branch begin before it is resolved, as above")
-        } else {
-            ("off", "Loads behind a mispredicted branch begin once it is resolved, as above")
+        let (comment, value) = match branches.behind_a_misprediction(latency.median) {
+            Ok(Begins::OnTheWrongPath) => {
+                ("Loads behind a mispredicted branch begin before it is resolved, as above", "converges")
+            }
+            Ok(Begins::OnceResolved) => {
+                ("Loads behind a mispredicted branch begin once it is resolved, as above", "off")
+            }
+            Err(reason) => {
+                let comment = format!("Whether loads behind a mispredicted branch begin early is not known: {reason}");
+                return Some(Line {
+                    comment,
+                    text: format!("# wrong_path: that of {}", self::comment(self.base_name)),
+                });
+            }
         };
         Some(Line { comment: comment.to_owned(), text: format!("wrong_path = \"{value}\"") })
     }

@@ -253,6 +253,7 @@ fn loads_behind_a_misprediction_begin_on_the_wrong_path_where_they_overlap() {
     };
     // A load takes 100 ns.
     assert_eq!([of(11.0), of(60.0)], ["Converges", "Off"]);
+    assert_eq!(of(9.0), "Off", "that of the base: nothing shows a misprediction");
     let of_base = HostModel::load("xeon-2017").unwrap().core.unwrap().wrong_path;
     assert_eq!(model(&findings()).1.core.unwrap().wrong_path, of_base, "it was not measured");
 }
