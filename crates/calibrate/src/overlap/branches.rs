@@ -4,7 +4,6 @@
 //! such a branch before it is resolved would take a latency for each of them. One that goes on behind it makes the next loads on the wrong path, where these branches lead
 //! to the same loads.
 
-use crate::findings::Finding;
 use crate::random::Random;
 use crate::raw::{Branches, Mapping};
 use crate::spread::Spread;
@@ -29,7 +28,7 @@ impl BehindBranches {
     ///
     /// # Errors
     /// Why the two times do not say.
-    pub fn behind_a_misprediction(&self, latency: f64) -> Finding<Begins> {
+    pub fn behind_a_misprediction(&self, latency: f64) -> Result<Begins, String> {
         let most = Self::BEGIN * latency;
         if self.predicted.median > most {
             return Err("loads with predicted branches overlap less than four times".to_owned());
@@ -51,7 +50,7 @@ pub enum Begins {
 }
 
 /// Measures both.
-pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Finding<BehindBranches> {
+pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Result<BehindBranches, String> {
     let mut time = |ways: Ways| {
         let mut random = Random::new(lines.size);
         let mut branches = Branches::new(buffer, lines.line, || ways == Ways::Random && random.below(2) == 1);
