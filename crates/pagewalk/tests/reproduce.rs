@@ -251,7 +251,7 @@ fn the_1985_paper_has_the_verdicts_that_are_kept() {
 }
 
 #[test]
-#[ignore = "minutes: 392 runs of hosts of several guests"]
+#[ignore = "minutes: 232 runs of hosts of several guests"]
 fn the_1995_paper_has_the_verdicts_that_are_kept() {
     verdicts_are_as_kept("umeno1995");
 }
