@@ -1,6 +1,7 @@
 //! Orders in which memory is visited.
 
 /// splitmix64 (Steele, Lea and Flood, 2014).
+#[derive(Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -1,16 +1,16 @@
 //! Loads that do not wait for each other, each followed by a branch by its value.
 
 use super::mapping::Mapping;
+use crate::random::Random;
 
 /// A word in each line of memory, which says where a branch goes.
 #[derive(Debug)]
 pub(crate) struct Branches<'m> {
     words: &'m [u64],
     words_of_line: usize,
-    /// The number of lines, a power of two, less one.
-    mask: u64,
-    /// The place of the next load, by a linear congruential generator (Knuth, MMIX).
-    state: u64,
+    lines: usize,
+    /// The places of loads.
+    random: Random,
 }
 
 impl<'m> Branches<'m> {
@@ -22,15 +22,14 @@ impl<'m> Branches<'m> {
         for word in words.iter_mut().step_by(words_of_line) {
             *word = u64::from(taken());
         }
-        Self { words, words_of_line, mask: (1 << lines.ilog2()) - 1, state: 1 }
+        Self { words, words_of_line, lines, random: Random::new(1) }
     }
 
     /// Makes so many loads, of lines in random order. `None`: this program has no branch of this processor.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))]
     pub(crate) fn visit(&mut self, loads: u64) -> Option<()> {
         for _ in 0..loads {
-            self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let line = (self.state >> 33 & self.mask) as usize;
+            let line = self.random.below(self.lines);
             branch_by(self.words[line * self.words_of_line]);
         }
         Some(())
