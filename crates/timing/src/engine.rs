@@ -1,6 +1,7 @@
 //! One clock of a core: what each kind of instruction waits for.
 
 use crate::{
+    dispatched::{Answer, Dispatched, Issued},
     event::{Access, Level, Load, Operation, Register, Registers, Serialize, Store, Translation},
     misses::{Misses, Prefetched, Use, User},
     model::CoreModel,
@@ -11,85 +12,8 @@ use crate::{
     time::Stalls,
     walkers::{Lookup, Walkers},
     window::Window,
-    wrong_path::Early,
 };
 use types::Gva;
-
-/// A memory access after its translation and the request for its line.
-#[derive(Clone, Copy, Debug)]
-struct Issued {
-    /// When its address is translated, and the line is requested.
-    requested: Ticks,
-    /// When its data are there.
-    done: Ticks,
-    answer: Answer,
-}
-
-/// What answers an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Answer {
-    /// The L1D, in its latency.
-    L1d,
-    /// Another level, or the L1D once a line that is under way arrives.
-    Later,
-}
-
-impl Issued {
-    /// Whether it takes no longer than an access that the L1D and the first level of TLBs answer at a time.
-    fn is_hit_at(&self, time: Ticks) -> bool {
-        self.answer == Answer::L1d && self.requested == time
-    }
-}
-
-/// When an instruction is dispatched. Where it was dispatched on a wrong path before, times of that path go before those of the right one.
-#[derive(Clone, Copy, Debug)]
-struct Dispatched {
-    index: Index,
-    now: Ticks,
-    early: Option<Early>,
-}
-
-impl Dispatched {
-    /// When it is dispatched first: on the wrong path, if it was there.
-    #[inline(always)]
-    fn earliest(&self) -> Ticks {
-        self.early.map_or(self.now, |early| early.dispatch)
-    }
-
-    /// When a load begins whose address is known at a time: on the right path, if the wrong one is flushed by then.
-    #[inline(always)]
-    fn begins(&self, address: Ticks) -> Ticks {
-        match self.early {
-            Some(early) if address < early.flushed => address,
-            Some(_) | None => address.max(self.now),
-        }
-    }
-
-    /// When the value of a load is there. One that hits takes no time beyond its dispatch, on either path.
-    #[inline(always)]
-    fn loaded(&self, issued: Issued, l1_latency: Ticks) -> Ticks {
-        let Issued { requested, done, .. } = issued;
-        if issued.is_hit_at(self.now) || (self.early.is_some() && issued.is_hit_at(self.earliest())) {
-            requested
-        } else if requested < self.now && done <= self.now + l1_latency {
-            done.min(self.now)
-        } else {
-            done
-        }
-    }
-
-    /// When a result is there whose last operand is ready at a time.
-    #[inline(always)]
-    fn computed(&self, ready: Ticks, cycle: Ticks) -> Ticks {
-        if ready <= self.earliest() {
-            ready
-        } else if ready <= self.now {
-            (ready + cycle).min(self.now)
-        } else {
-            ready + cycle
-        }
-    }
-}
 
 /// The state of an out-of-order core that its time depends on. The predictor and the prefetchers are elsewhere: they see the order of the program,
 /// which no clock changes.

@@ -22,6 +22,7 @@
 
 mod arrivals;
 mod core;
+mod dispatched;
 mod engine;
 mod event;
 mod misses;
