@@ -2,8 +2,8 @@
 //! file system, its modules and its programs. `cargo xtask test` runs these; they need the fetched guest and QEMU.
 
 use pagewalk::guest::{
-    Cache, GuestDevice, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
-    kernel_command_line,
+    Cache, GuestDevice, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, TaskPlace,
+    WORKLOADS, kernel_command_line,
 };
 use std::collections::BTreeSet;
 use std::fs;
@@ -80,6 +80,7 @@ fn command_spec(command: &str) -> Initramfs<'static> {
     Initramfs {
         workloads: MARKERS,
         task: Task::Command { text: command.to_owned(), region: Region::OfProgram },
+        place: TaskPlace::Root,
         files: Vec::new(),
         sets: Vec::new(),
         devices: BTreeSet::new(),

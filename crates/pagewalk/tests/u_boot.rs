@@ -6,7 +6,7 @@ mod common;
 use common::screen::Screen;
 use common::{Scratch, run};
 use pagewalk::guest::{
-    Cache, GuestDevice, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, WORKLOADS,
+    Cache, GuestDevice, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, Region, Task, TaskPlace, WORKLOADS,
     kernel_command_line,
 };
 use std::collections::BTreeSet;
@@ -116,6 +116,7 @@ fn disk(scratch: &Scratch, command: &str) -> String {
     let spec = Initramfs {
         workloads: WORKLOADS,
         task: Task::Command { text: command.to_owned(), region: Region::OfProgram },
+        place: TaskPlace::Root,
         files: Vec::new(),
         sets: Vec::new(),
         devices: BTreeSet::from([GuestDevice::Disk]),

@@ -113,6 +113,9 @@ pub struct LinuxArgs {
     /// Debian: boot, instead of going on from the state that such a machine was in when it had booted first (docs/debian.md)
     #[arg(long)]
     pub cold: bool,
+    /// Linux: boot once for a kind of machine, and go on from there in this run and later ones; the command and its files are read then (docs/linux-guest.md)
+    #[arg(long, conflicts_with_all = ["cold", "initrd", "disks", "shares", "net", "balloon"])]
+    pub warm: bool,
     /// What the guest copies to the host at its end.
     #[arg(skip)]
     pub copying: Vec<Copying>,
@@ -170,7 +173,7 @@ pub struct BootArgs {
     pub forwards: Vec<Forward>,
     /// Linux: when the command has ended, copy a file or directory of the guest to this host, into HOST if that is a directory (docs/files.md). May be
     /// repeated
-    #[arg(long = "copy-out", value_name = "GUEST:HOST", conflicts_with = "snapshot")]
+    #[arg(long = "copy-out", value_name = "GUEST:HOST", conflicts_with_all = ["snapshot", "warm"])]
     pub copy_outs: Vec<CopySpec>,
     /// Write what happens when, for Perfetto (ui.perfetto.dev): which vCPU has each processor, exits, interrupts, work of the hypervisor,
     /// and counters over time (docs/over-time.md)
@@ -183,7 +186,7 @@ pub struct BootArgs {
     #[arg(long, value_name = "PORT|unix:PATH", conflicts_with = "control")]
     pub gdb: Option<GdbAddress>,
     /// Write the guest to this file when it begins its region of interest, and end there (docs/snapshots.md)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "warm")]
     pub snapshot: Option<PathBuf>,
     /// Write the snapshot at another time: after this much guest time (2s, 1500ms), after this number of instructions, when a region of interest begins for the Nth time, or when the guest marks that it is ready
     #[arg(long, value_name = "TIME|INSTRUCTIONS|region:N|ready", requires = "snapshot")]
@@ -192,7 +195,7 @@ pub struct BootArgs {
     #[command(flatten)]
     pub control: ControlArgs,
     /// Continue the guest of this snapshot, instead of booting one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "cold", "files", "programs", "copy_outs", "disks", "shares", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "run", "kernel", "modules", "initrd", "load_address", "append", "cold", "warm", "files", "programs", "copy_outs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// The machine.
     #[command(flatten)]
@@ -245,7 +248,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Compare from the instant of this snapshot on, which `boot --snapshot` took, instead of from a boot
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "cold", "files", "programs", "disks", "shares", "net", "rng", "balloon"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["guest", "workloads", "runs", "kernel", "modules", "initrd", "load_address", "append", "cold", "warm", "files", "programs", "disks", "shares", "net", "rng", "balloon"])]
     pub restore: Option<PathBuf>,
     /// Write the comparison as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]

@@ -35,9 +35,11 @@ use std::time::{Duration, Instant};
 /// [`Failure`]: bad usage, or a guest that does not come to a good end.
 pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let snapshot = arguments.restore.as_deref().map(start::open).transpose()?;
-    let again = arguments.linux.boots_again() || arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
-    let defaults = start::of_guest(&arguments.guest, again);
+    let again = arguments.snapshot.is_some() || !arguments.copy_outs.is_empty();
+    let goes_on = !again && start::goes_on(&arguments.guest, &arguments.linux);
+    let defaults = start::of_guest(goes_on);
     let (on, shared) = start::configured(arguments, snapshot.as_deref(), defaults)?;
+    start::check_warm(&arguments.linux, &shared)?;
     let json = open_output(arguments.json.as_deref())?;
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;
@@ -54,7 +56,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             Start::Boot(Box::new(prepare(kind.clone(), work, &linux, memory)?))
         }
     };
-    if !again && shared.is_empty() {
+    if goes_on && shared.is_empty() {
         beginning.boot_once(std::slice::from_ref(&on))?;
     }
     let about = beginning.about(&on.config)?;

@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     flags.extend(arguments.warmup.map(|warmup| ("warmup", warmup.to_string())));
     let defaults = match kind {
         GuestKind::Vos => start::VOS_WORKLOADS,
-        _ => start::of_guest(&arguments.guest, arguments.linux.boots_again()),
+        _ => start::of_guest(start::goes_on(&arguments.guest, &arguments.linux)),
     };
     if arguments.model {
         flags.push(("segment.classify", "true".to_owned()));
@@ -86,6 +86,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let defaults = start::defaults(snapshot.as_deref(), defaults);
     let (mut builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
+    start::check_warm(&arguments.linux, &shared)?;
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
@@ -122,7 +123,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     // Whatever cannot be is said before anything runs, or is made.
     check_shares(arguments)?;
-    if !arguments.linux.boots_again() && shared.is_empty() {
+    if start::goes_on(&arguments.guest, &arguments.linux) && shared.is_empty() {
         works.iter_mut().try_for_each(|(_, start)| start.boot_once(&systems))?;
     }
     works.iter().try_for_each(|(_, start)| systems.iter().try_for_each(|on| start.check(on, &shared)))?;

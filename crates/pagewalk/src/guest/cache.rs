@@ -67,6 +67,11 @@ impl Cache {
         self.linux().join("apt")
     }
 
+    /// States of Linux guests that have booted.
+    pub(crate) fn booted(&self) -> PathBuf {
+        self.linux().join("booted")
+    }
+
     pub(crate) fn work(&self) -> PathBuf {
         self.linux().join("work")
     }

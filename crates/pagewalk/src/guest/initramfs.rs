@@ -3,6 +3,7 @@
 use super::GuestError;
 use super::cpio::{Archive, MERGED, Node};
 use super::images::{REGION_LIBRARY, STATIC_LOADER};
+use super::kept::ready;
 use super::modules::GuestDevice;
 use super::sets::PackageSet;
 use super::shares::GuestShares;
@@ -34,6 +35,15 @@ pub enum Region {
     OfProgram,
     /// The guest's first program, around the whole command.
     WholeCommand,
+}
+
+/// Where the guest finds its task and the user's files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskPlace {
+    /// In its root file system.
+    Root,
+    /// On its first disk, which it reads once it is ready.
+    Disk,
 }
 
 /// Where programs get their large memory from.
@@ -75,6 +85,8 @@ pub struct Initramfs<'a> {
     pub workloads: &'a [u8],
     /// What the guest does.
     pub task: Task,
+    /// Where it finds that, and the user's files.
+    pub place: TaskPlace,
     /// The user's files; a later one replaces an earlier one of the same path.
     pub files: Vec<GuestFile>,
     /// Names of package sets to put in, beside the base.
@@ -95,6 +107,10 @@ const INIT: &str = include_str!("init.sh");
 /// Where its end begins, and the same with copies to the host. Guests without any have not an instruction more for them.
 const FINISH: &str = "finish() {\n";
 const FINISH_WITH_COPIES: &str = "finish() {\n\t. /pagewalk/copy-out\n";
+
+/// What comes after which it is up, and what it does then if its task is on a disk.
+const UP: &str = "if [ ! -e /pagewalk/command ]; then\n";
+const LATER: &str = include_str!("kept/later.sh");
 
 const BUSYBOX: &str = "usr/bin/busybox";
 const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
@@ -200,7 +216,7 @@ impl<'a> Builder<'a> {
         self.archive.insert("pagewalk/modules", plain(list))
     }
 
-    /// Adds the workloads, the task and the user's files, and encodes the whole.
+    /// Adds the workloads, the task and the user's files or what reads them later, and encodes the whole.
     pub(crate) fn finish(mut self, spec: &Initramfs<'a>) -> Result<Vec<u8>, GuestError> {
         self.archive.insert(WORKLOADS, program(spec.workloads))?;
         self.archive.insert(REGION, program(REGION_LIBRARY))?;
@@ -230,17 +246,26 @@ impl<'a> Builder<'a> {
             self.archive.insert("pagewalk/copy-out", plain(script))?;
             self.archive.insert("init", program(INIT.replacen(FINISH, FINISH_WITH_COPIES, 1).into_bytes()))?;
         }
-        if let Task::Command { text, region } = &spec.task {
-            self.archive.insert("pagewalk/command", plain(format!("{text}\n")))?;
-            if *region == Region::WholeCommand {
-                self.archive.insert("pagewalk/region", plain(""))?;
+        match spec.place {
+            TaskPlace::Root => insert_task(&mut self.archive, spec)?,
+            TaskPlace::Disk => {
+                self.archive.insert("usr/bin/pagewalk-ready", program(ready::program()))?;
+                self.archive.insert("init", program(INIT.replacen(UP, &[LATER, UP].concat(), 1).into_bytes()))?;
             }
-        }
-        for file in &spec.files {
-            add_user_file(&mut self.archive, &file.host, &file.guest, spec.memory)?;
         }
         Ok(self.archive.encode())
     }
+}
+
+/// Adds the task and the user's files.
+fn insert_task<'a>(archive: &mut Archive<'a>, spec: &Initramfs<'a>) -> Result<(), GuestError> {
+    if let Task::Command { text, region } = &spec.task {
+        archive.insert("pagewalk/command", plain(format!("{text}\n")))?;
+        if *region == Region::WholeCommand {
+            archive.insert("pagewalk/region", plain(""))?;
+        }
+    }
+    spec.files.iter().try_for_each(|file| add_user_file(archive, &file.host, &file.guest, spec.memory))
 }
 
 /// Adds the file or directory at `host`, following it if it is a link; links inside a directory stay links.
@@ -336,8 +361,8 @@ mod tests {
     }
 
     #[test]
-    fn copies_are_made_where_the_guest_ends() {
-        assert_eq!(INIT.matches(FINISH).count(), 1);
+    fn scripts_are_put_in_at_one_place_each() {
+        assert_eq!((INIT.matches(FINISH).count(), INIT.matches(UP).count()), (1, 1));
     }
 
     #[test]

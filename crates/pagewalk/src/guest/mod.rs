@@ -10,6 +10,7 @@ mod error;
 mod fetch;
 mod images;
 mod initramfs;
+mod kept;
 mod kernel_file;
 mod linux;
 mod manifest;
@@ -25,14 +26,15 @@ mod tool;
 pub use apt::{KERNEL_SUITES, SUITE, Source};
 pub use cache::Cache;
 pub use command_line::kernel_command_line;
-pub use debian::{DebianImage, DebianTask, ImageRequest, Opened, TASK_BYTES, debian_initramfs, open_packages};
+pub use debian::{DebianImage, DebianTask, ImageRequest, Opened, debian_initramfs, open_packages};
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
 pub use images::{
     COMPUTE, HEADER, PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS,
     VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS, WORKLOADS,
 };
-pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task};
+pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task, TaskPlace};
+pub use kept::{TASK_BYTES, task_archive};
 pub use kernel_file::{drivers_outside, release_of};
 pub use linux::{LinuxGuest, ModuleSource};
 pub use manifest::{Entry, ListedPath, Listing, Manifest, PackageId, SetEntry};

@@ -96,7 +96,7 @@ impl Interactive {
         // As `compare` has it, so that a workload has the same counts here.
         let defaults = match (&kind, workload) {
             (GuestKind::Vos, Some(_)) => start::VOS_WORKLOADS,
-            _ => start::of_guest(&arguments.guest, true),
+            _ => start::of_guest(false),
         };
         let (on, shared) = start::configured(&arguments, snapshot.as_deref(), defaults)?;
         let beginning = match &snapshot {

@@ -22,6 +22,7 @@ pub(super) fn check(arguments: &BootArgs) -> Result<(), Failure> {
         (arguments.control.control.is_some(), "--control"),
         (!arguments.copy_outs.is_empty(), "--copy-out"),
         (arguments.linux.net.is_some(), "--net"),
+        (arguments.linux.warm, "--warm"),
         (writes, "--share …,write"),
     ];
     match given.into_iter().find(|(given, _)| *given) {

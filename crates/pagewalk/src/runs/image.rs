@@ -1,26 +1,23 @@
 //! What boots: `vos` with a workload, Linux with a command, or a kernel of the user's.
 
 mod foreign;
+mod linux;
 mod work;
 
 pub(crate) use work::{GuestKind, ShellConsole, Work};
 
-use crate::cli::{DiskSpec, LinuxArgs, NetKind};
+use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::{
-    Cache, GuestDevice, GuestError, GuestFile, GuestNetwork, GuestShares, Initramfs, LinuxGuest, Memory, ModuleSource,
-    Region, SHELL_VOS, Task, VOS, WORKLOADS, drivers_outside, kernel_command_line, release_of,
-};
+use crate::guest::{Memory, SHELL_VOS, VOS, kernel_command_line};
 use crate::input::read;
-use crate::progress::note;
-use crate::runs::debian::guest::{self as debian_guest, Debian};
-use crate::runs::debian::states::State;
+use crate::runs::debian::guest as debian_guest;
 use crate::runs::share;
+use crate::runs::states::{State, States};
 use config::Config;
 use config::units::{ByteSize, PageSizeName};
+use linux::joined;
 use machine::snapshot::About;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use types::{Gpa, PageSize};
@@ -54,7 +51,8 @@ pub(crate) struct Prepared {
     initrd: Option<Arc<[u8]>>,
     append: String,
     devices: Vec<VirtioKind>,
-    debian: Option<Debian>,
+    /// What it goes on from instead of a boot.
+    states: Option<States>,
 }
 
 /// Where programs get their large memory from on a machine with this configuration.
@@ -74,16 +72,28 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
     if arguments.cold && kind != GuestKind::Debian {
         return Err(Failure::Usage("--cold is for --guest debian; another guest boots in any case".to_owned()));
     }
+    if arguments.warm && kind != GuestKind::Linux {
+        return Err(Failure::Usage(
+            "--warm is for --guest linux; a Debian guest is warm unless --cold is given".to_owned(),
+        ));
+    }
     let mut devices = virtio(arguments)?;
-    let mut debian = None;
+    let mut states = None;
     let (kernel, kernel_name, initrd) = match &kind {
         GuestKind::Vos => vos(&work, arguments)?,
-        GuestKind::Linux => linux(&work, arguments, memory)?,
+        GuestKind::Linux => {
+            let parts = linux::linux(&work, arguments, memory)?;
+            if let Some((disk, kept)) = parts.warm {
+                devices.insert(0, VirtioKind::Block(disk));
+                states = Some(kept);
+            }
+            (parts.kernel, parts.name, Some(parts.initrd))
+        }
         GuestKind::Debian => {
             foreign::check(&arguments.files, &work)?;
             let parts = debian_guest::parts(&work, arguments)?;
             devices.splice(0..0, parts.disks.map(VirtioKind::Block));
-            debian = Some(parts.debian);
+            states = Some(parts.states);
             (parts.kernel, parts.kernel_name, Some(parts.initrd))
         }
         GuestKind::File(path) => {
@@ -100,7 +110,7 @@ pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory
         initrd: initrd.map(Into::into),
         append: arguments.append.clone().unwrap_or_default(),
         devices,
-        debian,
+        states,
     })
 }
 
@@ -138,96 +148,20 @@ fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
     Ok((kernel.to_vec(), "vos".to_owned(), None))
 }
 
-/// Whatever the user does not give comes from the cache.
-fn linux(work: &Work, arguments: &LinuxArgs, memory: Memory) -> Result<Parts, Failure> {
-    let open = || Cache::locate(arguments.cache.directory.as_deref()).and_then(LinuxGuest::open);
-    let (kernel, name) = match &arguments.kernel {
-        Some(path) => (own_kernel(path, open)?, path.display().to_string()),
-        None => {
-            let linux = open()?;
-            (linux.kernel()?, format!("Linux {}", linux.release()?))
-        }
-    };
-    let initrd = match &arguments.initrd {
-        Some(path) => read(path)?,
-        None => {
-            foreign::check(&arguments.files, work)?;
-            let linux = open()?;
-            let root = root(work, arguments, &linux, memory)?;
-            let modules = match &arguments.kernel {
-                Some(path) => own_modules(path, &kernel, arguments.modules.as_deref(), &linux)?,
-                None => ModuleSource::Base,
-            };
-            if modules == ModuleSource::Nowhere {
-                warn_of_modules(&kernel, &root.devices);
-            }
-            linux.initramfs_with(&root, &modules)?
-        }
-    };
-    Ok((kernel, name, Some(initrd)))
-}
-
-/// The kernel that the user names: a file, or else the release of a fetched one.
-fn own_kernel(path: &Path, open: impl Fn() -> Result<LinuxGuest, GuestError>) -> Result<Vec<u8>, Failure> {
-    let release = path.to_str().filter(|name| !path.exists() && !name.contains('/'));
-    let fetched = match release {
-        // Without a cache there is none; what is said then is that there is no such file.
-        Some(release) => open().ok().map(|linux| linux.kernel_of(release)).transpose()?.flatten(),
-        None => None,
-    };
-    fetched.map_or_else(|| read(path), Ok)
-}
-
-/// Where the modules of a kernel of the user's are. One that does not say which version it is gets none.
-fn own_modules(
-    path: &Path,
-    kernel: &[u8],
-    directory: Option<&Path>,
-    linux: &LinuxGuest,
-) -> Result<ModuleSource, Failure> {
-    let release = release_of(kernel);
-    match (release, directory) {
-        (Some(release), Some(directory)) => {
-            Ok(ModuleSource::Directory { path: directory.to_owned(), release: release.to_owned() })
-        }
-        (Some(release), None) => Ok(linux.modules_of(path, release)?),
-        (None, Some(_)) => Err(Failure::Usage(format!("--modules: {} does not say which Linux it is", path.display()))),
-        (None, None) => Ok(ModuleSource::Nowhere),
-    }
-}
-
-/// Says which drivers a kernel without modules lacks, and what follows.
-fn warn_of_modules(kernel: &[u8], devices: &BTreeSet<GuestDevice>) {
-    let lacking = drivers_outside(kernel, devices);
-    if lacking.is_empty() {
-        return;
-    }
-    let (which, remedy) = match release_of(kernel) {
-        Some(release) => (
-            format!("Linux {release}"),
-            format!(
-                "`pagewalk guest fetch --kernel {release}` brings those of Debian's kernels, --modules DIR names others"
-            ),
-        ),
-        None => ("this kernel".to_owned(), "it does not say which Linux it is".to_owned()),
-    };
-    note(&format!("no modules of {which} ({}): disks and network cards will not appear; {remedy}", lacking.join(", ")));
-}
-
 impl Prepared {
     /// The same with another `vos`, whose program has other workloads.
     pub(crate) fn with_vos(self, kernel: &[u8]) -> Self {
         Self { kernel: kernel.into(), ..self }
     }
 
-    /// A Debian guest goes on from a state from here on, under each of these configurations. Any other boots.
+    /// A guest that boots once for many runs goes on from a state from here on, under each of these configurations. Any other boots.
     ///
     /// # Errors
     /// [`Failure`], if it has to boot for that and does not come up.
     pub(crate) fn boot_once<'c>(&mut self, configs: impl IntoIterator<Item = &'c Config>) -> Result<(), Failure> {
-        let Some(mut debian) = self.debian.take() else { return Ok(()) };
-        let result = configs.into_iter().try_for_each(|config| debian.boot_once(&self.image(config)?, config));
-        self.debian = Some(debian);
+        let Some(mut states) = self.states.take() else { return Ok(()) };
+        let result = configs.into_iter().try_for_each(|config| states.provide(&self.image(config)?, config));
+        self.states = Some(states);
         result
     }
 
@@ -236,13 +170,13 @@ impl Prepared {
     /// # Errors
     /// As [`Self::image`].
     pub(crate) fn state(&self, config: &Config) -> Result<Option<State>, Failure> {
-        let Some(debian) = &self.debian else { return Ok(None) };
-        Ok(debian.state(&self.image(config)?, config).cloned())
+        let Some(states) = &self.states else { return Ok(None) };
+        Ok(states.find(&self.image(config)?, config).cloned())
     }
 
     /// Files that are opened for each of its machines, beside those of its devices.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
-        self.debian.iter().flat_map(Debian::files).map(Path::to_owned).collect()
+        self.states.iter().flat_map(States::files).map(Path::to_owned).collect()
     }
 
     /// Its devices.
@@ -303,7 +237,7 @@ impl Prepared {
             GuestKind::Vos => (self.vos_command_line(config), LEAST_MEMORY),
             GuestKind::Linux => (kernel_command_line(&self.linux_parameters(config)), self.least_linux_memory()),
             GuestKind::Debian => {
-                let parameters = joined([Debian::parameters(), &self.linux_parameters(config)]);
+                let parameters = joined([debian_guest::PARAMETERS, &self.linux_parameters(config)]);
                 (kernel_command_line(&parameters), LEAST_DEBIAN_MEMORY)
             }
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
@@ -383,51 +317,6 @@ impl Prepared {
         let reserved = if page == PageSize::Size1G { "hugepagesz=1G hugepages=1" } else { "" };
         joined([&transparent, reserved, &self.append])
     }
-}
-
-/// The parts that are not empty, with spaces between.
-fn joined<'p>(parts: impl IntoIterator<Item = &'p str>) -> String {
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
-/// The root file system for `work`.
-fn root<'a>(work: &Work, arguments: &LinuxArgs, linux: &LinuxGuest, memory: Memory) -> Result<Initramfs<'a>, Failure> {
-    let task = match work {
-        Work::Console | Work::Shell(_) => Task::Shell,
-        Work::Workload { name, options } => {
-            Task::Command { text: joined(["pagewalk-workloads", name, options]), region: Region::OfProgram }
-        }
-        Work::Command(text) => Task::Command { text: text.clone(), region: Region::WholeCommand },
-    };
-    let mut sets = arguments.programs.clone();
-    if let Work::Command(text) = work {
-        sets.extend(linux.sets_for_command(text)?);
-    }
-    let files =
-        arguments.files.iter().map(|file| GuestFile { host: file.host.clone(), guest: file.guest.clone() }).collect();
-    let mut devices = BTreeSet::new();
-    if !arguments.disks.is_empty() {
-        devices.insert(GuestDevice::Disk);
-    }
-    if arguments.net.is_some() {
-        devices.insert(GuestDevice::Net);
-    }
-    if arguments.rng {
-        devices.insert(GuestDevice::Rng);
-    }
-    if arguments.balloon {
-        devices.insert(GuestDevice::Balloon);
-    }
-    let shares = share::in_guest(arguments)?;
-    if shares != GuestShares::default() {
-        devices.insert(GuestDevice::Share);
-    }
-    let network = match arguments.net {
-        Some(NetKind::User) => GuestNetwork::Dhcp,
-        Some(NetKind::Switch) => GuestNetwork::Switch { hosts: arguments.hosts.clone() },
-        Some(NetKind::None) | None => GuestNetwork::None,
-    };
-    Ok(Initramfs { workloads: WORKLOADS, task, files, sets, devices, network, shares, memory })
 }
 
 /// Directories come last: the others keep their slots.

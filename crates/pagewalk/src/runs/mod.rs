@@ -8,4 +8,5 @@ pub(crate) mod network;
 pub(crate) mod quiet;
 pub(crate) mod share;
 pub(crate) mod start;
+pub(crate) mod states;
 pub(crate) mod workload_size;

@@ -1,6 +1,6 @@
 //! Where a guest's run starts: at its kernel's first instruction, or at the instant of a snapshot.
 
-use crate::cli::BootArgs;
+use crate::cli::{BootArgs, LinuxArgs};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared};
@@ -44,7 +44,9 @@ impl Start {
         match self {
             Self::Boot(prepared) => {
                 if let Some(state) = prepared.state(&on.config)? {
-                    let cold = |error| Failure::Usage(format!("{} (--cold boots it)", named(&on.system, &error)));
+                    let cold = |error| {
+                        Failure::Usage(format!("{} ({})", named(&on.system, &error), prepared.kind().how_to_boot()))
+                    };
                     return state.snapshot.check(&on.config).map_err(cold);
                 }
                 let plan = shared.plan(&on.config, prepared.image(&on.config)?);
@@ -67,7 +69,7 @@ impl Start {
         let made = match self {
             Self::Boot(prepared) => match prepared.state(&on.config)? {
                 Some(state) => {
-                    Machine::restore(&on.config, &state.snapshot, &disks_of(prepared.devices(), &state.disk))
+                    Machine::restore(&on.config, &state.snapshot, &disks_of(prepared.devices(), state.disk.as_deref()))
                 }
                 None => {
                     let config = booting(&on.config, prepared, shared);
@@ -187,14 +189,14 @@ fn booting(config: &Config, prepared: &Prepared, shared: &SharedMemory) -> Confi
     config
 }
 
-/// The disks among `devices`, the first with what it held at `root`.
-fn disks_of(devices: &[VirtioKind], root: &Path) -> Vec<BlockConfig> {
+/// The disks among `devices`, the first with what it held at `root`, if that is given.
+fn disks_of(devices: &[VirtioKind], root: Option<&Path>) -> Vec<BlockConfig> {
     let disks = devices.iter().filter_map(|device| match device {
         VirtioKind::Block(disk) => Some(disk.clone()),
         _ => None,
     });
     let mut disks: Vec<BlockConfig> = disks.collect();
-    if let Some(first) = disks.first_mut() {
+    if let (Some(first), Some(root)) = (disks.first_mut(), root) {
         first.path = root.to_owned();
     }
     disks
@@ -267,10 +269,27 @@ pub(crate) fn configured(
     Ok((Arc::new(Configured::new(&builder, system)?), shared))
 }
 
-/// What the configuration of a guest begins with that boots: a Debian guest goes on as warm as it was, unless it boots again.
-pub(crate) fn of_guest(guest: &str, boots_again: bool) -> &'static [(&'static str, &'static str)] {
+/// Whether a guest goes on from the state of a boot that is kept, as far as the options say.
+pub(crate) fn goes_on(guest: &str, arguments: &LinuxArgs) -> bool {
     match GuestKind::parse(guest) {
-        GuestKind::Debian if !boots_again => &[("warmup", "snapshot")],
-        GuestKind::Debian | GuestKind::Vos | GuestKind::Linux | GuestKind::File(_) => &[],
+        GuestKind::Debian => !arguments.boots_again(),
+        GuestKind::Linux => arguments.warm,
+        GuestKind::Vos | GuestKind::File(_) => false,
     }
+}
+
+/// Refuses `--warm` of a guest that shares memory, which has to boot.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub(crate) fn check_warm(arguments: &LinuxArgs, shared: &SharedMemory) -> Result<(), Failure> {
+    if arguments.warm && !shared.is_empty() {
+        return Err(Failure::Usage("--warm: a guest with sections or reserved memory has to boot".to_owned()));
+    }
+    Ok(())
+}
+
+/// What the configuration of a guest begins with: one that goes on does so as warm as it was.
+pub(crate) const fn of_guest(goes_on: bool) -> &'static [(&'static str, &'static str)] {
+    if goes_on { &[("warmup", "snapshot")] } else { &[] }
 }

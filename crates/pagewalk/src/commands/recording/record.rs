@@ -158,6 +158,9 @@ fn plan(arguments: &RecordArgs) -> Result<Plan, Failure> {
             }
         },
     };
+    if arguments.linux.warm {
+        return Err(Failure::Usage("record: --warm: a recording begins with a boot".to_owned()));
+    }
     let guest = kind.name();
     let promise = if kind.reports_status() { Promise::Status } else { Promise::Nothing };
     let prepared: Prepared = prepare(kind, work, &arguments.linux, program_memory(&on.config))?;

@@ -1,9 +1,9 @@
 //! What the kernel of a Debian guest unpacks first: modules, and what Pagewalk puts beside the root file system, which stays Debian's own.
 
-use super::ready;
 use crate::guest::GuestError;
 use crate::guest::cpio::{Archive, Node};
 use crate::guest::images::WORKLOADS;
+use crate::guest::kept::ready;
 use crate::guest::linux::{LinuxGuest, ModuleSource};
 use crate::guest::modules::GuestDevice;
 use std::collections::BTreeSet;

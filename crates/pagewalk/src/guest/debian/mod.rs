@@ -6,10 +6,9 @@
 mod image;
 mod initramfs;
 mod packages;
-mod ready;
 mod task;
 
 pub use image::{DebianImage, ImageRequest};
 pub use initramfs::debian_initramfs;
 pub use packages::{Opened, open_packages};
-pub use task::{DebianTask, TASK_BYTES};
+pub use task::DebianTask;

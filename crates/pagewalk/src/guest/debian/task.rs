@@ -1,13 +1,10 @@
-//! The task of a Debian guest: an archive on its second disk, which it reads once it is ready. So a guest that goes on from a kept state reads what it is to
-//! do now, and a guest that has booted does the same.
+//! The task of a Debian guest: the archive on its second disk (`guest/kept/task.rs`), with a script that systemd's unit runs.
 
 use crate::guest::GuestError;
-use crate::guest::cpio::{Archive, Node};
-use crate::guest::initramfs::{GuestFile, Memory, Region, Task, add_user_file};
+use crate::guest::cpio::Archive;
+use crate::guest::initramfs::{GuestFile, Task};
+use crate::guest::kept::task::{encoded, insert_task, plain};
 use crate::guest::shares::GuestShares;
-
-/// Bytes of the disk, whatever is on it: a guest that goes on has seen its size.
-pub const TASK_BYTES: u64 = 1 << 30;
 
 const SCRIPT: &str = include_str!("task.sh");
 
@@ -41,34 +38,19 @@ impl DebianTask {
         }
         script += &self.shares.mount_script();
         script += SCRIPT;
-        let plain = |text: String| Node::File { mode: 0o644, content: text.into_bytes().into() };
         archive.insert("start", plain(script))?;
         if let Some(copies) = self.shares.copy_script()? {
             archive.insert("copy-out", plain(format!("{copies}\n")))?;
         }
-        if let Task::Command { text, region } = &self.task {
-            archive.insert("command", plain(format!("{text}\n")))?;
-            if *region == Region::WholeCommand {
-                archive.insert("region", plain(String::new()))?;
-            }
-        }
-        let mut files = Archive::default();
-        for file in &self.files {
-            // For what a path in the guest may be.
-            add_user_file(&mut files, &file.host, &file.guest, Memory::OfKernel)?;
-        }
-        files.move_below("files", &mut archive)?;
-        let bytes = archive.encode();
-        if bytes.len() as u64 > TASK_BYTES {
-            return Err(GuestError::Image("files of more than 1 GiB do not fit a Debian guest's disk".to_owned()));
-        }
-        Ok(bytes)
+        insert_task(&mut archive, &self.task, &self.files)?;
+        encoded(&archive)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guest::initramfs::Region;
     use std::fs;
 
     fn archive(task: &DebianTask) -> String {

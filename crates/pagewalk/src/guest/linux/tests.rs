@@ -4,7 +4,7 @@ use super::super::fetch::commit;
 use super::super::manifest::{FORMAT, PackageId, SetEntry};
 use super::super::package::enter;
 use super::*;
-use crate::guest::{GuestNetwork, GuestShares, Memory, Region, Task};
+use crate::guest::{GuestNetwork, GuestShares, Memory, Region, Task, TaskPlace};
 use std::fs;
 use tempfile::TempDir;
 
@@ -45,6 +45,7 @@ fn spec(sets: &[&str]) -> Initramfs<'static> {
     Initramfs {
         workloads: b"workloads",
         task: Task::Command { text: "true".to_owned(), region: Region::OfProgram },
+        place: TaskPlace::Root,
         files: Vec::new(),
         sets: sets.iter().map(ToString::to_string).collect(),
         devices: BTreeSet::new(),

@@ -1,31 +1,20 @@
 //! What a run of a Debian guest boots: the kernel and modules of the Linux guest, the image as a disk whose changes end with the run, and the task.
 
-use super::states::{State, States};
 use crate::cli::{LinuxArgs, NetKind};
 use crate::error::Failure;
 use crate::guest::{
-    Cache, DebianImage, DebianTask, GuestDevice, GuestFile, GuestShares, LinuxGuest, Region, TASK_BYTES, Task,
-    debian_initramfs,
+    Cache, DebianImage, DebianTask, GuestDevice, GuestFile, GuestShares, LinuxGuest, Region, Task, debian_initramfs,
 };
 use crate::runs::image::Work;
 use crate::runs::share;
-use config::Config;
-use machine::{BlockConfig, Image, ImageMode};
+use crate::runs::states::{KeptGuest, States, task_disk};
+use machine::{BlockConfig, ImageMode};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Parameters of the kernel beside those of every Linux guest: systemd resets no terminal and tells of no unit, so that the console has the command's bytes
 /// alone, and the kernel's errors, which systemd writes before its journal runs, stay in its log.
-const PARAMETERS: &str = "TERM=dumb systemd.show_status=false loglevel=3";
-
-/// What a Debian guest adds to what is made ready.
-#[derive(Debug)]
-pub(crate) struct Debian {
-    image: DebianImage,
-    root: PathBuf,
-    states: States,
-}
+pub(crate) const PARAMETERS: &str = "TERM=dumb systemd.show_status=false loglevel=3";
 
 /// What boots.
 pub(crate) struct Parts {
@@ -34,7 +23,8 @@ pub(crate) struct Parts {
     pub(crate) initrd: Vec<u8>,
     /// Its first disks: the root file system, and the task.
     pub(crate) disks: [BlockConfig; 2],
-    pub(crate) debian: Debian,
+    /// What it goes on from instead.
+    pub(crate) states: States,
 }
 
 /// Reads and builds what a guest boots that does `work`.
@@ -56,43 +46,15 @@ pub(crate) fn parts(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure
     devices.extend(present.into_iter().filter_map(|(there, device)| there.then_some(device)));
     let root = image.path(&cache);
     let task = task(work, arguments)?.archive()?;
-    let disk = |path: PathBuf, mode, id: &str| BlockConfig { path, mode, id: id.to_owned() };
-    let disks = [
-        disk(root.clone(), ImageMode::Overlay, "debian"),
-        disk("task".into(), ImageMode::Filled { bytes: TASK_BYTES, content: task.into() }, "task"),
-    ];
+    let root_disk = BlockConfig { path: root.clone(), mode: ImageMode::Overlay, id: "debian".to_owned() };
+    let guest = KeptGuest { name: "debian", title: "Debian", key: image.key, root: Some(root) };
     Ok(Parts {
         kernel: linux.kernel()?,
         kernel_name: format!("Linux {}", linux.release()?),
         initrd: debian_initramfs(&linux, &devices)?,
-        disks,
-        debian: Debian { image, root, states: States::new(cache.debian().join("booted")) },
+        disks: [root_disk, task_disk(task)],
+        states: States::new(guest, cache.debian().join("booted")),
     })
-}
-
-impl Debian {
-    /// The kernel's parameters, before the user's own.
-    pub(crate) const fn parameters() -> &'static str {
-        PARAMETERS
-    }
-
-    /// Sees to it that a guest that would boot `image` under `config` can go on from a state: one that is kept, or that of a boot now.
-    ///
-    /// # Errors
-    /// [`Failure`]: the guest does not come up.
-    pub(crate) fn boot_once(&mut self, image: &Image, config: &Config) -> Result<(), Failure> {
-        self.states.provide(&self.image.key, &self.root, image, config)
-    }
-
-    /// The state that a guest which would boot `image` under `config` goes on from, if it does not boot.
-    pub(crate) fn state(&self, image: &Image, config: &Config) -> Option<&State> {
-        self.states.find(&self.image.key, image, config)
-    }
-
-    /// The disks of the states, which are opened for each machine.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &std::path::Path> {
-        self.states.files()
-    }
 }
 
 fn refuse(arguments: &LinuxArgs) -> Result<(), Failure> {

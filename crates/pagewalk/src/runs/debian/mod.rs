@@ -1,5 +1,4 @@
-//! The Debian guest: its image made by a Linux guest, what a run boots, and the states that it goes on from.
+//! The Debian guest: its image made by a Linux guest, and what a run boots.
 
 pub(crate) mod build;
 pub(crate) mod guest;
-pub(crate) mod states;

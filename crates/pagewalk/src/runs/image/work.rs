@@ -43,6 +43,14 @@ impl GuestKind {
         }
     }
 
+    /// How the user has it boot, where it would go on from a state.
+    pub(crate) fn how_to_boot(&self) -> &'static str {
+        match self {
+            Self::Debian => "--cold boots it",
+            Self::Vos | Self::Linux | Self::File(_) => "without --warm it boots",
+        }
+    }
+
     /// The name in reports.
     pub(crate) fn name(&self) -> String {
         match self {

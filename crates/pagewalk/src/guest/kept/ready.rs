@@ -16,7 +16,7 @@ const ADDRESS: u64 = 0x10000;
 const HEADERS: u64 = 64 + 56;
 
 /// The program.
-pub(super) fn program() -> Vec<u8> {
+pub(in crate::guest) fn program() -> Vec<u8> {
     let code = [MARKER, STATUS, NUMBER, ECALL].map(u32::to_le_bytes).concat();
     let bytes = HEADERS + code.len() as u64;
     let mut elf = Vec::with_capacity(bytes as usize);

@@ -1,4 +1,5 @@
-//! States of Debian guests that have booted: each a snapshot, and a disk with what it held then. A run goes on from one instead of booting.
+//! States of Linux guests that have booted: each a snapshot and, where the root file system is on a disk, that disk with what it held then. A run goes on
+//! from one instead of booting.
 //!
 //! A state is named by a hash of all that it depends on: this program, the image, the kernel, the command line, the devices, and what the guest sees of its
 //! machine. It is always taken on the same kind of host: natively, and by the default model. So it does not matter which run made it.
@@ -34,40 +35,54 @@ const MOST: usize = 8;
 pub(crate) struct State {
     /// The guest.
     pub(crate) snapshot: Arc<Snapshot>,
-    /// What its root file system was.
-    pub(crate) disk: PathBuf,
+    /// What its root file system was, if that is on a disk.
+    pub(crate) disk: Option<PathBuf>,
+}
+
+/// A guest whose states are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptGuest {
+    /// Its name in options.
+    pub(crate) name: &'static str,
+    /// Its name in messages.
+    pub(crate) title: &'static str,
+    /// What its boots depend on beside the image and the configuration.
+    pub(crate) key: String,
+    /// Its root file system, where that is on its first disk. The task is on the disk behind it.
+    pub(crate) root: Option<PathBuf>,
 }
 
 /// The states of one guest's runs.
 #[derive(Debug)]
 pub(crate) struct States {
+    guest: KeptGuest,
     directory: PathBuf,
     /// By what they depend on, as far as it differs among the runs of a command.
     found: BTreeMap<Vec<u8>, State>,
 }
 
 impl States {
-    /// Those in `directory`.
-    pub(crate) const fn new(directory: PathBuf) -> Self {
-        Self { directory, found: BTreeMap::new() }
+    /// Those of `guest` in `directory`.
+    pub(crate) const fn new(guest: KeptGuest, directory: PathBuf) -> Self {
+        Self { guest, directory, found: BTreeMap::new() }
     }
 
-    /// Finds or makes the state that a guest goes on from that would boot `image` under `config`, from the root file system at `root`.
+    /// Finds or makes the state that a guest goes on from that would boot `image` under `config`.
     ///
     /// # Errors
     /// [`Failure`]: the guest does not come up, or the host's system refuses.
-    pub(crate) fn provide(&mut self, key: &str, root: &Path, image: &Image, config: &Config) -> Result<(), Failure> {
-        let differing = differing(key, image, config);
-        if self.found.contains_key(&differing) || !has_state(&image.devices) {
+    pub(crate) fn provide(&mut self, image: &Image, config: &Config) -> Result<(), Failure> {
+        let differing = differing(&self.guest.key, image, config);
+        if self.found.contains_key(&differing) || !self.guest.has_state(&image.devices) {
             return Ok(());
         }
         let failed = |error: io::Error| Failure::Run(format!("{}: {error}", self.directory.display()));
         let store = Store::open(self.directory.clone()).map_err(failed)?;
         let initrd = image.initrd.as_deref().unwrap_or_default();
-        let name = store.key([b"debian", &*differing, &image.kernel, initrd]).name().to_owned();
-        let (snapshot, disk) =
-            (self.directory.join(format!("{name}.snapshot")), self.directory.join(format!("{name}.ext4")));
-        let there = || Snapshot::open(&snapshot).ok().filter(|_| disk.is_file());
+        let name = store.key([self.guest.name.as_bytes(), &*differing, &image.kernel, initrd]).name().to_owned();
+        let snapshot = self.directory.join(format!("{name}.snapshot"));
+        let disk = self.guest.root.as_ref().map(|_| self.directory.join(format!("{name}.ext4")));
+        let there = || Snapshot::open(&snapshot).ok().filter(|_| disk.as_ref().is_none_or(|disk| disk.is_file()));
         let snapshot = match there() {
             Some(snapshot) => snapshot,
             None => {
@@ -77,8 +92,11 @@ impl States {
                 match there() {
                     Some(snapshot) => snapshot,
                     None => {
-                        note("booting Debian once for such a machine; later runs go on from there");
-                        boot(root, image, config, (&snapshot, &disk))?;
+                        note(&format!(
+                            "booting {} once for such a machine; later runs go on from there",
+                            self.guest.title
+                        ));
+                        self.guest.boot(image, config, &snapshot, disk.as_deref())?;
                         remove_oldest(&self.directory).map_err(failed)?;
                         Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?
                     }
@@ -91,24 +109,14 @@ impl States {
     }
 
     /// A state that was provided.
-    pub(crate) fn find(&self, key: &str, image: &Image, config: &Config) -> Option<&State> {
-        if self.found.is_empty() { None } else { self.found.get(&differing(key, image, config)) }
+    pub(crate) fn find(&self, image: &Image, config: &Config) -> Option<&State> {
+        if self.found.is_empty() { None } else { self.found.get(&differing(&self.guest.key, image, config)) }
     }
 
     /// The disks.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.found.values().map(|state| state.disk.as_path())
+        self.found.values().filter_map(|state| state.disk.as_deref())
     }
-}
-
-/// Whether a state can be kept of a guest with these devices: what is in other disks, in directories and in a balloon is not part of it.
-fn has_state(devices: &[VirtioKind]) -> bool {
-    let kept = |device: &VirtioKind| match device {
-        VirtioKind::Block(_) | VirtioKind::Net | VirtioKind::Rng | VirtioKind::Console => true,
-        VirtioKind::Balloon | VirtioKind::Share(_) => false,
-    };
-    let disks = devices.iter().filter(|device| matches!(device, VirtioKind::Block(_))).count();
-    disks == 2 && devices.iter().all(kept)
 }
 
 /// What the guest sees of its machine, and nothing else.
@@ -145,61 +153,84 @@ fn differing(key: &str, image: &Image, config: &Config) -> Vec<u8> {
     serde_json::to_vec(&(key, &image.command_line, kinds, seen(config))).expect("a configuration is plain data")
 }
 
-/// Boots, and keeps the state at which the guest is ready. The disk has its name before the snapshot, which is what is looked for.
-fn boot(root: &Path, image: &Image, config: &Config, (snapshot, disk): (&Path, &Path)) -> Result<(), Failure> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |error: io::Error| Failure::Run(format!("{}: {error}", path.display()))
-    };
-    let config = seen(config);
-    let unfinished = [snapshot, disk].map(|path| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{}", std::process::id()));
-        TemporaryPath::remove_later(name.into())
-    });
-    let [new_snapshot, new_disk] = &unfinished;
-    copy(root, new_disk.path()).map_err(failed(new_disk.path()))?;
-    let mut image = image.clone();
-    let modes = [(new_disk.path(), ImageMode::WriteThrough), (Path::new("task"), ImageMode::Blank(TASK_BYTES))];
-    for (device, (path, mode)) in image.devices.iter_mut().zip(modes) {
-        if let VirtioKind::Block(block) = device {
-            *block = BlockConfig { path: path.to_owned(), mode, id: block.id.clone() };
+/// The disk that the guest reads its task from once it is ready. A guest that boots has the same.
+pub(crate) fn task_disk(task: Vec<u8>) -> BlockConfig {
+    let mode = ImageMode::Filled { bytes: TASK_BYTES, content: task.into() };
+    BlockConfig { path: "task".into(), mode, id: "task".to_owned() }
+}
+
+impl KeptGuest {
+    /// Whether a state can be kept of this guest with these devices: what is in other disks, in directories and in a balloon is not part of it.
+    fn has_state(&self, devices: &[VirtioKind]) -> bool {
+        let kept = |device: &VirtioKind| match device {
+            VirtioKind::Block(_) | VirtioKind::Net | VirtioKind::Rng | VirtioKind::Console => true,
+            VirtioKind::Balloon | VirtioKind::Share(_) => false,
+        };
+        let disks = devices.iter().filter(|device| matches!(device, VirtioKind::Block(_))).count();
+        disks == 1 + usize::from(self.root.is_some()) && devices.iter().all(kept)
+    }
+
+    /// Boots, and keeps the state at which the guest is ready. The disk has its name before the snapshot, which is what is looked for.
+    fn boot(&self, image: &Image, config: &Config, snapshot: &Path, disk: Option<&Path>) -> Result<(), Failure> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |error: io::Error| Failure::Run(format!("{}: {error}", path.display()))
+        };
+        let config = seen(config);
+        let unfinished = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".{}", std::process::id()));
+            TemporaryPath::remove_later(name.into())
+        };
+        let (new_snapshot, new_disk) = (unfinished(snapshot), disk.map(unfinished));
+        let mut modes = Vec::new();
+        if let (Some(root), Some(new)) = (&self.root, &new_disk) {
+            copy(root, new.path()).map_err(failed(new.path()))?;
+            modes.push((new.path(), ImageMode::WriteThrough));
         }
+        modes.push((Path::new("task"), ImageMode::Blank(TASK_BYTES)));
+        let mut image = image.clone();
+        for (device, (path, mode)) in image.devices.iter_mut().zip(modes) {
+            if let VirtioKind::Block(block) = device {
+                *block = BlockConfig { path: path.to_owned(), mode, id: block.id.clone() };
+            }
+        }
+        let about = About {
+            guest: self.name.to_owned(),
+            work: "console".to_owned(),
+            command: false,
+            command_line: image.command_line.clone(),
+            page: Some(config::units::PageSizeName(config.scheme.guest_page())),
+            scheme: config.scheme.to_string(),
+        };
+        let devices = image.devices.clone();
+        let plan = SharedMemory::default().plan(&config, image)?;
+        let mut machine = Machine::assemble_host(&config, &plan)?;
+        let refused = |error: machine::snapshot::CaptureError| Failure::Run(error.to_string());
+        machine.snapshot_at(SnapshotAt::Ready, DiskContents::KeptByCaller).map_err(refused)?;
+        let orderly = Orderly::begin();
+        let mut console = QuietConsole::default();
+        let outcome = machine.run(&mut console);
+        if let Some(signal) = interrupt::requested() {
+            return Err(Failure::Interrupted(signal));
+        }
+        drop(orderly);
+        let outcome = console.panic.judge(outcome);
+        if outcome != Outcome::SnapshotTaken {
+            let said = String::from_utf8_lossy(&console.output);
+            let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
+            return Err(Failure::Run(format!("{} has not come up: {outcome}: {said}", self.title)));
+        }
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(new_snapshot.path());
+        let file = file.map_err(failed(new_snapshot.path()))?;
+        machine.write_snapshot(&file, &config, &devices, &about).map_err(refused)?;
+        let disk = new_disk.as_ref().zip(disk);
+        for (new, name) in disk.into_iter().chain([(&new_snapshot, snapshot)]) {
+            File::open(new.path()).and_then(|file| file.sync_all()).map_err(failed(name))?;
+            fs::rename(new.path(), name).map_err(failed(name))?;
+        }
+        Ok(())
     }
-    let about = About {
-        guest: "debian".to_owned(),
-        work: "console".to_owned(),
-        command: false,
-        command_line: image.command_line.clone(),
-        page: Some(config::units::PageSizeName(config.scheme.guest_page())),
-        scheme: config.scheme.to_string(),
-    };
-    let devices = image.devices.clone();
-    let plan = SharedMemory::default().plan(&config, image)?;
-    let mut machine = Machine::assemble_host(&config, &plan)?;
-    let refused = |error: machine::snapshot::CaptureError| Failure::Run(error.to_string());
-    machine.snapshot_at(SnapshotAt::Ready, DiskContents::KeptByCaller).map_err(refused)?;
-    let orderly = Orderly::begin();
-    let mut console = QuietConsole::default();
-    let outcome = machine.run(&mut console);
-    if let Some(signal) = interrupt::requested() {
-        return Err(Failure::Interrupted(signal));
-    }
-    drop(orderly);
-    let outcome = console.panic.judge(outcome);
-    if outcome != Outcome::SnapshotTaken {
-        let said = String::from_utf8_lossy(&console.output);
-        let said = said.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default().to_owned();
-        return Err(Failure::Run(format!("Debian has not come up: {outcome}: {said}")));
-    }
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(new_snapshot.path());
-    let file = file.map_err(failed(new_snapshot.path()))?;
-    machine.write_snapshot(&file, &config, &devices, &about).map_err(refused)?;
-    for (new, name) in [(new_disk, disk), (new_snapshot, snapshot)] {
-        File::open(new.path()).and_then(|file| file.sync_all()).map_err(failed(name))?;
-        fs::rename(new.path(), name).map_err(failed(name))?;
-    }
-    Ok(())
 }
 
 /// Copies a file, but not its holes.
