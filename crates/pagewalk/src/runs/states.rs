@@ -20,15 +20,15 @@ use schemes::PagedScheme;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Seconds of the guest's time after which a boot has failed.
 const LONGEST_BOOT: u64 = 600;
 
-/// States that are kept at the most. The oldest go first.
-const MOST: usize = 8;
+/// Bytes of disk that a guest's states take at the most, beside the newest. The oldest go first.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// A state.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl States {
                             self.guest.title
                         ));
                         self.guest.boot(image, config, &snapshot, disk.as_deref())?;
-                        remove_oldest(&self.directory).map_err(failed)?;
+                        remove_oldest(&self.directory, MOST_BYTES).map_err(failed)?;
                         Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?
                     }
                 }
@@ -258,21 +258,26 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the states that were made first, beyond [`MOST`].
-fn remove_oldest(directory: &Path) -> io::Result<()> {
+/// Removes the states that were made first, until the others take at most this many bytes. The newest stays.
+fn remove_oldest(directory: &Path, most_bytes: u64) -> io::Result<()> {
+    let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.blocks() * 512);
     let mut states = Vec::new();
     for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.path().extension().is_some_and(|kind| kind == "snapshot") {
-            states.push((entry.metadata()?.modified()?, entry.path()));
+        let path = entry?.path();
+        if path.extension().is_some_and(|kind| kind == "snapshot") {
+            let disk = path.with_extension("ext4");
+            states.push((fs::metadata(&path)?.modified()?, bytes(&path) + bytes(&disk), path, disk));
         }
     }
     states.sort();
-    let excess = states.len().saturating_sub(MOST);
-    for (_, path) in &states[..excess] {
-        // Another process may have removed it.
-        let _ = fs::remove_file(path);
-        let _ = fs::remove_file(path.with_extension("ext4"));
+    let mut total = 0;
+    for (newer, (_, bytes, snapshot, disk)) in states.iter().rev().enumerate() {
+        total += bytes;
+        if newer > 0 && total > most_bytes {
+            // Another process may have removed it, and not each guest has a disk.
+            let _ = fs::remove_file(snapshot);
+            let _ = fs::remove_file(disk);
+        }
     }
     Ok(())
 }
@@ -307,21 +312,29 @@ mod tests {
         copy(&at("a"), &at("b")).unwrap();
         let [a, b] = ["a", "b"].map(|name| fs::read(at(name)).unwrap());
         assert!(a == b);
-        let blocks = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(at("b")).unwrap());
+        let blocks = fs::metadata(at("b")).unwrap().blocks();
         assert!(blocks * 512 < 1 << 20, "{blocks}");
     }
 
     #[test]
     fn the_newest_states_stay() {
         let directory = tempfile::tempdir().unwrap();
-        for number in 0..MOST as u64 + 2 {
+        let at = |number: u64, kind: &str| directory.path().join(format!("{number}.{kind}"));
+        for number in 0..6 {
             for kind in ["snapshot", "ext4"] {
-                let file = File::create(directory.path().join(format!("{number:02}.{kind}"))).unwrap();
+                let file = File::create(at(number, kind)).unwrap();
+                file.write_all_at(&[1; 64 << 10], 0).unwrap();
                 file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number)).unwrap();
             }
         }
-        remove_oldest(directory.path()).unwrap();
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2 * MOST);
-        assert!(!directory.path().join("01.ext4").exists() && directory.path().join("02.ext4").exists());
+        let there = || {
+            (0..6).filter(|&number| at(number, "snapshot").exists() && at(number, "ext4").exists()).collect::<Vec<_>>()
+        };
+        // Each takes 128 KiB, and a little more where the host's file system rounds up.
+        remove_oldest(directory.path(), 450 << 10).unwrap();
+        assert_eq!(there(), [3, 4, 5]);
+        assert!(!at(2, "ext4").exists());
+        remove_oldest(directory.path(), 1).unwrap();
+        assert_eq!(there(), [5], "the newest stays");
     }
 }
