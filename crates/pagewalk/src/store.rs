@@ -4,11 +4,14 @@
 //! build of Pagewalk measures again, and a run that is killed loses what was not finished alone.
 
 use crate::output::{json, write_file};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::path::PathBuf;
-use std::{fs, io};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// A directory of results, all made by this program's file.
 #[derive(Clone, Debug)]
@@ -34,8 +37,15 @@ impl Store {
     /// # Errors
     /// As the host's system says.
     pub(crate) fn open(directory: PathBuf) -> io::Result<Self> {
+        static BINARY: OnceLock<String> = OnceLock::new();
         fs::create_dir_all(&directory)?;
-        let binary = hex(&Sha256::digest(fs::read(std::env::current_exe()?)?));
+        let binary = match BINARY.get() {
+            Some(binary) => binary.clone(),
+            None => {
+                let binary = hash_of(&std::env::current_exe()?, &directory.join("program"))?;
+                BINARY.get_or_init(|| binary).clone()
+            }
+        };
         Ok(Self { directory, binary })
     }
 
@@ -74,6 +84,45 @@ impl Store {
     }
 }
 
+/// A file as the host's system knows it, and its hash. The program has 100 MB: to hash it takes longer than to go on with a guest.
+#[derive(Serialize, Deserialize, PartialEq, Eq, Debug)]
+struct Hashed {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds of the last change of its content, and of anything of it. The second cannot be set.
+    modified: (i64, i64),
+    changed: (i64, i64),
+    hash: String,
+}
+
+impl Hashed {
+    fn new(file: &Metadata, hash: String) -> Self {
+        Self {
+            device: file.dev(),
+            inode: file.ino(),
+            bytes: file.len(),
+            modified: (file.mtime(), file.mtime_nsec()),
+            changed: (file.ctime(), file.ctime_nsec()),
+            hash,
+        }
+    }
+}
+
+/// The hash of the file at `path`, which is kept at `kept` for as long as the file does not change.
+fn hash_of(path: &Path, kept: &Path) -> io::Result<String> {
+    let file = fs::metadata(path)?;
+    let known = fs::read(kept).ok().and_then(|text| serde_json::from_slice::<Hashed>(&text).ok());
+    if let Some(known) = known
+        && known == Hashed::new(&file, known.hash.clone())
+    {
+        return Ok(known.hash);
+    }
+    let hash = hex(&Sha256::digest(fs::read(path)?));
+    write_file(kept, &json(&Hashed::new(&file, hash.clone()))?)?;
+    Ok(hash)
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -94,6 +143,27 @@ mod tests {
         for other in [&["compare", "kv"][..], &["comparegups"], &["compareg", "ups"], &[]] {
             assert_ne!(store.key(other), key);
         }
+    }
+
+    #[test]
+    fn a_file_is_hashed_again_once_it_has_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let [program, kept] = ["p", "kept"].map(|name| directory.path().join(name));
+        fs::write(&program, b"one").unwrap();
+        let one = hash_of(&program, &kept).unwrap();
+        assert_eq!(one, hex(&Sha256::digest(b"one")));
+        // What is kept is used: this hash is no file's.
+        let text = fs::read_to_string(&kept).unwrap();
+        fs::write(&kept, text.replace(&one, "kept")).unwrap();
+        assert_eq!(hash_of(&program, &kept).unwrap(), "kept");
+        // Of the same length, and with the time of the first. The host's clock of files goes on in steps of some milliseconds.
+        let modified = fs::metadata(&program).unwrap().modified().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        fs::write(&program, b"two").unwrap();
+        fs::File::options().write(true).open(&program).unwrap().set_modified(modified).unwrap();
+        assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
+        fs::write(&kept, b"no JSON").unwrap();
+        assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
     }
 
     #[test]
