@@ -58,7 +58,7 @@ fn vlm(scratch: &Scratch) -> PathBuf {
 }
 
 /// What `reproduce` writes, with a figure and a claim of each kind.
-fn reproduction(scratch: &Scratch) -> PathBuf {
+fn reproduction(scratch: &Scratch) -> String {
     let walks = scratch.text("walks.json");
     run([
         "compare",
@@ -94,7 +94,7 @@ fn reproduction(scratch: &Scratch) -> PathBuf {
         figure("table", r#"["a", "b", "c"]"#),
         claims.join(", ")
     );
-    page_of(scratch, "reproduce", &json)
+    json
 }
 
 /// What `calibrate` writes, in small.
@@ -594,9 +594,25 @@ fn predictions_beside_measurements_are_a_good_page() {
 #[ignore = "needs chromium"]
 fn reproductions_are_good_pages() {
     let scratch = Scratch::new();
-    let path = reproduction(&scratch);
+    let path = page_of(&scratch, "reproduce", &reproduction(&scratch));
     check(&path);
     let mut page = Page::open(&path, 1200, "light");
     let badges = page.evaluate("[...document.querySelectorAll('.badge')].map((badge) => badge.textContent)");
     assert_eq!(badges, serde_json::json!(["holds", "refuted", "open", "not measured"]));
+}
+
+#[test]
+#[ignore = "needs chromium"]
+fn several_papers_are_one_good_page() {
+    let scratch = Scratch::new();
+    let one = reproduction(&scratch);
+    let other = one.replace(r#""paper": "mine""#, r#""paper": "other""#).replace("A paper", "Another paper");
+    let path =
+        page_of(&scratch, "papers", &format!(r#"{{"version": "0", "full": false, "papers": [{one}, {other}]}}"#));
+    check(&path);
+    let mut page = Page::open(&path, 1200, "light");
+    let rows = page.evaluate("[...document.querySelectorAll('#papers tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent.trim()).join('|'))");
+    assert_eq!(rows, serde_json::json!(["mine|A paper|4|1|1|1", "other|Another paper|4|1|1|1"]));
+    let links = page.evaluate("[...document.querySelectorAll('#papers tbody a')].map((link) => document.querySelector(link.hash).querySelectorAll('.badge').length)");
+    assert_eq!(links, serde_json::json!([4, 4]));
 }

@@ -121,6 +121,12 @@ fn kept(directory: &Path) -> Vec<(String, std::time::SystemTime)> {
 }
 
 #[test]
+fn a_file_of_verdicts_is_of_one_paper() {
+    run(["reproduce", "all", "--verdicts", "no/such"]).failed(2, &["--verdicts", "all"]);
+    run(["reproduce", "al"]).failed(2, &["unknown paper `al`", "`all`"]);
+}
+
+#[test]
 fn a_papers_figures_and_claims_are_printed_with_verdicts_by_the_files_rules() {
     let place = Place::new();
     let shown = run(place.arguments()).succeeded().stdout;

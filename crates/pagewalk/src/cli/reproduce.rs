@@ -12,7 +12,7 @@ use std::path::PathBuf;
     after_help = "What is measured is kept, in the cache beside the guests: a run that was interrupted goes on where it was. docs/reproduce.md."
 )]
 pub struct ReproduceArgs {
-    /// Paper: umeno1985, umeno1995, gandhi2014, noel1998 or sha2022; or a file *.toml with your own experiment
+    /// Paper: umeno1985, umeno1995, gandhi2014, noel1998 or sha2022; `all` for these five; or a file *.toml with your own experiment
     #[arg(value_name = "PAPER")]
     pub paper: String,
     /// Use sizes as near to the paper's as this machine allows; the default takes a few minutes
@@ -24,7 +24,7 @@ pub struct ReproduceArgs {
     /// Write the same as a page for a browser: one file that needs no network
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write the verdicts alone, with our numbers and the hashes of the rules, as JSON to keep
+    /// Write the verdicts of one paper alone, with our numbers and the hashes of the rules, as JSON to keep
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
     /// Format of tables.

@@ -5,7 +5,7 @@ use crate::cli::ReproduceArgs;
 use crate::error::Failure;
 use crate::guest::Cache;
 use crate::html;
-use crate::reproduce::{Experiment, Reproduction, Scale, Verdicts, measure, print};
+use crate::reproduce::{ALL, Experiment, Reproduction, Scale, Verdicts, measure, print, print_counts, together};
 use crate::store::Store;
 use std::process::ExitCode;
 
@@ -14,7 +14,16 @@ use std::process::ExitCode;
 /// # Errors
 /// [`Failure`]: no such paper, or a measurement that fails. That a claim does not hold is a result.
 pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
-    let experiment = Experiment::load(&arguments.paper).map_err(|error| Failure::Usage(error.to_string()))?;
+    let several = arguments.paper == ALL;
+    if several && arguments.verdicts.is_some() {
+        return Err(Failure::Usage("--verdicts: a file keeps the verdicts of one paper, not of all".to_owned()));
+    }
+    let load = |name| Experiment::load(name).map_err(|error| Failure::Usage(error.to_string()));
+    let experiments: Vec<Experiment> = if several {
+        Experiment::names().into_iter().map(load).collect::<Result<_, _>>()?
+    } else {
+        vec![load(&arguments.paper)?]
+    };
     let (mut printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html = open_output(arguments.html.as_deref())?;
     let verdicts = open_output(arguments.verdicts.as_deref())?;
@@ -23,15 +32,25 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let store =
         Store::open(directory.clone()).map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
     let scale = if arguments.full { Scale::Full } else { Scale::Short };
-    let measurements = measure(&experiment, scale, &store, cache.root(), arguments.sandbox.sandbox)?;
-    let reproduction = Reproduction::of(&experiment, scale, measurements)?;
-    print(&reproduction, &mut printer)?;
+    let mut papers = Vec::new();
+    for experiment in &experiments {
+        if !papers.is_empty() {
+            printer.say("\n")?;
+        }
+        let measurements = measure(experiment, scale, &store, cache.root(), arguments.sandbox.sandbox)?;
+        let reproduction = Reproduction::of(experiment, scale, measurements)?;
+        print(&reproduction, &mut printer)?;
+        papers.push(reproduction);
+    }
+    if several {
+        print_counts(&papers, &mut printer)?;
+    }
     printer.finish()?;
-    verdicts.map_or(Ok(()), |output| write_report(output, &Verdicts::of(&reproduction).json()))?;
+    verdicts.map_or(Ok(()), |output| write_report(output, &Verdicts::of(&papers[0]).json()))?;
     if json.is_some() || html.is_some() {
-        let report = reproduction.json();
+        let report = if several { together(&papers, scale) } else { papers[0].json() };
         json.map_or(Ok(()), |output| write_report(output, &report))?;
-        html.map_or(Ok(()), |output| write_page(output, &html::reproduction(&report)?))?;
+        html.map_or(Ok(()), |output| write_page(output, &html::of_reproduction(&report)?))?;
     }
     Ok(ExitCode::SUCCESS)
 }

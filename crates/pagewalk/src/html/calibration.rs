@@ -69,7 +69,7 @@ pub(crate) fn calibration(report: &Value) -> Result<String, Failure> {
     let calibration: Calibration = read(report)?;
     let mut sections = vec![numbers(&calibration)];
     sections.push(Section {
-        id: "staircases",
+        id: "staircases".into(),
         title: "Staircases".to_owned(),
         intro: vec!["Each point is the median of repeats. Dashes are the levels that were found.".to_owned()],
         blocks: calibration.staircases.iter().map(staircase).collect(),
@@ -105,7 +105,7 @@ fn numbers(calibration: &Calibration) -> Section {
         table.row([quantity.name.clone(), value, sure, quantity.how.clone()]);
     }
     Section {
-        id: "numbers",
+        id: "numbers".into(),
         title: "Numbers".to_owned(),
         intro: calibration.warnings.clone(),
         blocks: vec![Block::Table(table)],
@@ -167,7 +167,7 @@ fn model(calibration: &Calibration) -> Section {
     let mut table = DataTable::new("Host model", &["line"]);
     calibration.model.lines().for_each(|line| table.row([line.to_owned()]));
     Section {
-        id: "model",
+        id: "model".into(),
         title: "Host model".to_owned(),
         intro: Vec::new(),
         blocks: vec![Block::Folded { summary: "The host model that was written".to_owned(), table }],

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// A report.
 #[derive(Serialize, Debug, Default)]
@@ -27,7 +28,7 @@ pub(super) struct Finding {
 #[derive(Serialize, Debug)]
 pub(super) struct Section {
     /// Its anchor.
-    pub(super) id: &'static str,
+    pub(super) id: Cow<'static, str>,
     pub(super) title: String,
     /// Paragraphs before the rest.
     pub(super) intro: Vec<String>,

@@ -14,7 +14,7 @@ pub(super) fn section(hosts: &[&Value], config: &Value) -> Section {
         blocks.push(Block::Folded { summary: "Configuration in full".to_owned(), table });
     }
     Section {
-        id: "host",
+        id: "host".into(),
         title: if config.is_object() { "Host model and configuration" } else { "Host models" }.to_owned(),
         intro: vec![
             "Simulated time is in cycles, at the costs of the host model. Each of its numbers has a source, or is said to be assumed.".to_owned(),

@@ -28,7 +28,7 @@ pub(crate) use calibration::calibration;
 pub(crate) use comparison::comparison;
 pub(crate) use multi_vm::multi_vm;
 pub(crate) use recordings::Recordings;
-pub(crate) use reproduction::reproduction;
+pub(crate) use reproduction::of_reproduction;
 pub(crate) use sweep::{is_sweep, sweep};
 pub(crate) use validation::validation;
 pub(crate) use vlm::vlm;
@@ -44,10 +44,13 @@ use serde_json::Value;
 pub(crate) fn of_report(report: &Value, recordings: &Recordings) -> Result<String, Failure> {
     let has = |key: &str| report.get(key).is_some();
     let guests = report.pointer("/runs/0/guests").is_some() || has("guests");
-    if recordings.any() && !guests && (has("claims") || has("figure_4") || has("staircases") || has("validation")) {
+    if recordings.any()
+        && !guests
+        && (has("claims") || has("papers") || has("figure_4") || has("staircases") || has("validation"))
+    {
         Err(Failure::Usage("recordings go with the JSON of compare or run, not with this".to_owned()))
-    } else if has("claims") {
-        reproduction(report)
+    } else if has("claims") || has("papers") {
+        of_reproduction(report)
     } else if guests {
         multi_vm(report, recordings)
     } else if has("figure_4") {

@@ -53,7 +53,7 @@ pub(crate) fn sweep(text: &str) -> Result<String, Failure> {
         ),
         findings: findings(&studies),
         sections: vec![Section {
-            id: "front",
+            id: "front".into(),
             title: "What is worth its storage".to_owned(),
             intro: vec![
                 "A system is on the front of its scheme if no other one of it has no more bits and no more cycles, and less of one of them. Bits are \

@@ -176,7 +176,7 @@ fn points(validation: &Validation) -> Section {
     let bars = Bars { description: &description, groups: &groups, end, numbers: Numbers::Plain };
     let chart = Chart { title: TITLE.to_owned(), svg: bars.svg() };
     Section {
-        id: "points",
+        id: "points".into(),
         title: TITLE.to_owned(),
         intro: intro(validation),
         blocks: vec![Block::Charts(Charts {

@@ -186,7 +186,12 @@ fn curve(name: &str, line: Vec<(f64, f64)>, stroke: Stroke) -> Curve {
 }
 
 fn section(id: &'static str, intro: &str, charts: Charts) -> Section {
-    Section { id, title: charts.caption.clone(), intro: vec![intro.to_owned()], blocks: vec![Block::Charts(charts)] }
+    Section {
+        id: id.into(),
+        title: charts.caption.clone(),
+        intro: vec![intro.to_owned()],
+        blocks: vec![Block::Charts(charts)],
+    }
 }
 
 /// Figure 4.

@@ -104,7 +104,7 @@ pub(super) fn section(walks: Vec<Walk>) -> Option<Section> {
         return None;
     }
     Some(Section {
-        id: "walk",
+        id: "walk".into(),
         title: "One walk, reference by reference".to_owned(),
         intro: vec![
             "Walks that were recorded at the end of each run, to pages that the first-level TLB then held: to the page in the middle, by address, and to those whose walks were the longest, the commonest and the shortest, with the walk caches as they were; and to the page of the latest access that exited to the hypervisor, for each reason; and, where there is a profile, to the pages that instructions miss most often. Columns are levels of the first dimension, from the root on; rows are levels of the second, which translates the address of each entry before it can be read, and that of the page in the end. Numbers are references in their order.".to_owned(),

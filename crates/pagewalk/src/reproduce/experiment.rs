@@ -16,6 +16,9 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("sha2022", include_str!("../../../../experiments/sha2022.toml")),
 ];
 
+/// The name of all of these papers together.
+pub(crate) const ALL: &str = "all";
+
 /// A paper's evaluation.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -252,7 +255,7 @@ impl Experiment {
             return Self::read(name, text);
         }
         if !name.ends_with(".toml") {
-            let problem = keys::suggestion::unknown("paper", name, Self::names());
+            let problem = keys::suggestion::unknown("paper", name, Self::names().into_iter().chain([ALL]));
             return Err(ExperimentError::Unknown(format!("{problem}; your own experiment is a file *.toml")));
         }
         let text = input::toml(name.as_ref()).map_err(|failure| ExperimentError::Unknown(failure.to_string()))?;

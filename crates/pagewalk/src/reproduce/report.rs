@@ -64,6 +64,15 @@ impl<'e> Reproduction<'e> {
     }
 }
 
+/// The reports of several papers as JSON.
+pub(crate) fn together(papers: &[Reproduction<'_>], scale: Scale) -> Value {
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "full": scale == Scale::Full,
+        "papers": papers.iter().map(Reproduction::json).collect::<Vec<_>>(),
+    })
+}
+
 /// What was measured in one repeat, with the definitions over it.
 fn measured(experiment: &Experiment, scale: Scale, measurements: &[Done], repeat: usize) -> Result<Measured, Failure> {
     let mut measured = Measured::new();

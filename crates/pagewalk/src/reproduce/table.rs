@@ -35,13 +35,32 @@ pub(crate) fn print(reproduction: &Reproduction<'_>, printer: &mut Printer) -> i
             + &paragraph(&indent, &indent, judged.explanation(), width);
         printer.say(&format!("\n{text}"))?;
     }
-    printer.say(&format!(
-        "\nOf {} claims {} hold, {} are refuted, {} are open.\n",
-        reproduction.claims.len(),
-        reproduction.count(Verdict::Holds),
-        reproduction.count(Verdict::Refuted),
-        reproduction.count(Verdict::Open)
-    ))
+    print_counts(std::slice::from_ref(reproduction), printer)
+}
+
+/// Prints how many claims of all papers came out how; of several papers also how many of each.
+///
+/// # Errors
+/// As the host's system says.
+pub(crate) fn print_counts(papers: &[Reproduction<'_>], printer: &mut Printer) -> io::Result<()> {
+    let counts = |papers: &[Reproduction<'_>]| {
+        let count = |verdict| papers.iter().map(|paper| paper.count(verdict)).sum::<usize>();
+        let claims = papers.iter().map(|paper| paper.claims.len()).sum::<usize>();
+        [claims, count(Verdict::Holds), count(Verdict::Refuted), count(Verdict::Open)]
+    };
+    if papers.len() > 1 {
+        let columns = ["paper", "claims", "hold", "refuted", "open"].map(|name| Column::new(name, name));
+        let mut table = Table::new("papers", columns.to_vec());
+        for paper in papers {
+            let name = &paper.experiment.paper;
+            let numbers = counts(std::slice::from_ref(paper)).map(|count| Cell::new(count.to_string(), count));
+            table.row([Cell::new(name.clone(), name.clone())].into_iter().chain(numbers));
+        }
+        printer.say("\n")?;
+        printer.table(table)?;
+    }
+    let [claims, hold, refuted, open] = counts(papers);
+    printer.say(&format!("\nOf {claims} claims {hold} hold, {refuted} are refuted, {open} are open.\n"))
 }
 
 /// Where claims begin, behind their verdicts.

@@ -33,7 +33,7 @@ pub(super) fn events(runs: &[Run]) -> Section {
         ]);
     }
     Section {
-        id: "events",
+        id: "events".into(),
         title: "Misses, references and exits".to_owned(),
         intro: vec![
             "A walk reads one entry of a table with each of its references, in the guest's dimension and the host's together.".to_owned(),

@@ -36,7 +36,7 @@ pub(super) fn overhead(works: &[&[Run]]) -> Section {
         ));
     }
     Section {
-        id: "overhead",
+        id: "overhead".into(),
         title: "Overhead of translation".to_owned(),
         intro,
         blocks: vec![Block::Charts(Charts {

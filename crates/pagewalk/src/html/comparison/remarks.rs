@@ -15,7 +15,7 @@ pub(super) fn section(runs: &[Run]) -> Option<Section> {
         }
     }
     any.then(|| Section {
-        id: "remarks",
+        id: "remarks".into(),
         title: "Remarks on runs".to_owned(),
         intro: vec!["A failed run has no figures here: it is in no chart and in no mean.".to_owned()],
         blocks: vec![Block::Table(table)],

@@ -31,7 +31,7 @@ pub(super) fn section(works: &[&[Run]]) -> Option<Section> {
     let blocks: Vec<Block> =
         keys.iter().flat_map(|key| FIGURES.iter().filter_map(|figure| block(works, key, figure))).collect();
     (!blocks.is_empty()).then(|| Section {
-        id: "sweep",
+        id: "sweep".into(),
         title: format!("Over {}", listed(&keys)),
         intro: vec!["Overhead is the additional cycles over those of the same run with free translation.".to_owned()],
         blocks,

@@ -36,7 +36,7 @@ pub(super) fn time(works: &[&[Run]]) -> Section {
         }
     }
     Section {
-        id: "time",
+        id: "time".into(),
         title: "Where the time goes".to_owned(),
         intro: vec![
             "Cycles of all processors together. Translation is walks, refills and hits of the second TLB level; the hypervisor's time has exits, entries and its work.".to_owned(),

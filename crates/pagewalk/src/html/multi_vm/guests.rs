@@ -31,7 +31,7 @@ pub(super) fn time(runs: &[MultiVm]) -> Section {
         });
     }
     Section {
-        id: "time",
+        id: "time".into(),
         title: TITLE.to_owned(),
         intro: vec![
             "Cycles of all processors that ran the guest; waiting is not among them. Instructions that spin count as the guest's own.".to_owned(),
@@ -101,7 +101,7 @@ pub(super) fn all(runs: &[MultiVm]) -> Section {
         }
     }
     Section {
-        id: "guests",
+        id: "guests".into(),
         title: "Every guest".to_owned(),
         intro: vec!["A wait is from ready to dispatched.".to_owned()],
         blocks: vec![Block::Table(table)],

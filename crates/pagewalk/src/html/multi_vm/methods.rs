@@ -88,7 +88,7 @@ pub(super) fn section(runs: &[MultiVm]) -> Section {
         ]);
     }
     Section {
-        id: "methods",
+        id: "methods".into(),
         title: TITLE.to_owned(),
         intro: vec![
             "The guests in the foreground together, by the items of Tables 2 to 4 of Umeno, Amano and Saijo (1995). ETR counts transactions by the clock, ITR by the time that guests were busy; guest ρ is that part of all processors' time.".to_owned(),

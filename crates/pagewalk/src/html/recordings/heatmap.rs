@@ -101,7 +101,7 @@ pub(super) fn section(Heatmaps { runs }: &Heatmaps) -> Option<Section> {
         "The pointer shows the count of a cell. A stretch of time that is marked with it fills the map; so do the buttons. Escape shows all of it again.".to_owned(),
     ];
     (!blocks.is_empty()).then(|| Section {
-        id: "heatmap",
+        id: "heatmap".into(),
         title: "Which addresses, and when".to_owned(),
         intro: intro.into_iter().chain(left_out(used.len())).collect(),
         blocks,

@@ -217,7 +217,7 @@ pub(super) fn section(Intervals(runs): &Intervals) -> Option<Section> {
         format!("Where a run has more than {most} intervals, neighbours are added up: those of one phase, as far as that is enough.")
     });
     (!blocks.is_empty()).then(|| Section {
-        id: "intervals",
+        id: "intervals".into(),
         title: "Over time".to_owned(),
         intro: intro.into_iter().chain(merged).chain(left_out(runs.len())).collect(),
         blocks,

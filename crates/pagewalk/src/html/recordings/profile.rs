@@ -89,7 +89,7 @@ pub(super) fn section(Profiles { runs }: &Profiles, walks: &[Walk]) -> Option<Se
         "The width of a frame is its cycles of translation and of the hypervisor. A click on a frame makes it as wide as the graph, and so does Enter. Escape shows the whole again.".to_owned(),
     ];
     (!blocks.is_empty()).then(|| Section {
-        id: "profile",
+        id: "profile".into(),
         title: "What the cost is charged to".to_owned(),
         intro: intro.into_iter().chain(free).chain(left_out(charged.len())).collect(),
         blocks,

@@ -96,7 +96,7 @@ pub(super) fn section(Reuse { runs }: &Reuse) -> Option<Section> {
     });
     let intro = "The loads and stores that miss a fully associative TLB of so many entries, which replaces the entry used least recently. They come from exact reuse distances of pages of 4 KiB. The first use of each page always misses.".to_owned();
     (!charts.is_empty()).then(|| Section {
-        id: "reuse",
+        id: "reuse".into(),
         title: "How many entries a TLB needs".to_owned(),
         intro: std::iter::once(intro).chain(left_out).collect(),
         blocks: vec![Block::Charts(Charts { caption: table.caption.clone(), legend: Vec::new(), charts, table })],

@@ -27,6 +27,9 @@ pub(super) struct Claim {
     explanation: Option<String>,
 }
 
+/// What a verdict follows from.
+pub(super) const INTRODUCTION: &str = "Each verdict follows from a band that was in the experiment's file before anything was measured: a claim holds where the 95 % interval of our number is inside, is refuted where it is outside and a controlled experiment shows the cause, and is open otherwise.";
+
 /// The section.
 pub(super) fn section(claims: &[Claim]) -> Section {
     let verdict = |claim: &Claim| Verdict {
@@ -40,11 +43,9 @@ pub(super) fn section(claims: &[Claim]) -> Section {
         explanation: claim.explanation.clone().unwrap_or_default(),
     };
     Section {
-        id: "claims",
+        id: "claims".into(),
         title: "The paper's claims".to_owned(),
-        intro: vec![
-            "Each verdict follows from a band that was in the experiment's file before anything was measured: a claim holds where the 95 % interval of our number is inside, is refuted where it is outside and a controlled experiment shows the cause, and is open otherwise.".to_owned(),
-        ],
+        intro: vec![INTRODUCTION.to_owned()],
         blocks: vec![Block::Verdicts { verdicts: claims.iter().map(verdict).collect() }],
     }
 }

@@ -34,7 +34,7 @@ struct Series {
 /// The section with all figures; `None` if there are none.
 pub(super) fn section(figures: &[Figure]) -> Option<Section> {
     (!figures.is_empty()).then(|| Section {
-        id: "figures",
+        id: "figures".into(),
         title: "The paper's figures, and ours".to_owned(),
         intro: Vec::new(),
         blocks: figures.iter().map(Figure::block).collect(),
