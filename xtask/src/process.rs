@@ -43,6 +43,8 @@ pub(crate) fn output_of(command: &mut Command, name: &str) -> Result<String, Fai
         .output()
         .map_err(|error| format!("`{name}`: {error}"))?;
     if !output.status.success() {
+        // What it printed says why it failed.
+        print!("{}", String::from_utf8_lossy(&output.stdout));
         return Err(format!("`{name}`: {}", output.status));
     }
     String::from_utf8(output.stdout).map_err(|_| format!("`{name}` prints what is no text"))
