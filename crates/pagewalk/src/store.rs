@@ -1,7 +1,8 @@
 //! Results that are kept: what is finished is not measured again.
 //!
 //! A result is a file of its own, whose name is a hash of the program's own file and of all that the result depends on, and which appears whole. So another
-//! build of Pagewalk measures again, and a run that is killed loses what was not finished alone.
+//! build of Pagewalk measures again, and a run that is killed loses what was not finished alone. The file `program` in the directory has the hash of the
+//! program's own file, which takes long to compute.
 
 use crate::output::{json, write_file};
 use serde::de::DeserializeOwned;
@@ -90,8 +91,9 @@ struct Hashed {
     device: u64,
     inode: u64,
     bytes: u64,
-    /// Seconds and nanoseconds of the last change of its content, and of anything of it. The second cannot be set.
+    /// When its content changed last, in seconds and nanoseconds.
     modified: (i64, i64),
+    /// When anything of it changed last. No program can set that.
     changed: (i64, i64),
     hash: String,
 }
@@ -109,7 +111,7 @@ impl Hashed {
     }
 }
 
-/// The hash of the file at `path`, which is kept at `kept` for as long as the file does not change.
+/// The hash of the file at `path`. It is kept in the file `kept` until the first file changes.
 fn hash_of(path: &Path, kept: &Path) -> io::Result<String> {
     let file = fs::metadata(path)?;
     let known = fs::read(kept).ok().and_then(|text| serde_json::from_slice::<Hashed>(&text).ok());
@@ -119,7 +121,8 @@ fn hash_of(path: &Path, kept: &Path) -> io::Result<String> {
         return Ok(known.hash);
     }
     let hash = hex(&Sha256::digest(fs::read(path)?));
-    write_file(kept, &json(&Hashed::new(&file, hash.clone()))?)?;
+    // It saves time alone: a cache may be of another user, or full.
+    let _ = write_file(kept, &json(&Hashed::new(&file, hash.clone()))?);
     Ok(hash)
 }
 
@@ -162,6 +165,8 @@ mod tests {
         fs::write(&program, b"two").unwrap();
         fs::File::options().write(true).open(&program).unwrap().set_modified(modified).unwrap();
         assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
+        let nowhere = directory.path().join("no/directory");
+        assert_eq!(hash_of(&program, &nowhere).unwrap(), hex(&Sha256::digest(b"two")), "where nothing can be kept");
         fs::write(&kept, b"no JSON").unwrap();
         assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
     }

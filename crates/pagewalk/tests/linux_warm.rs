@@ -14,7 +14,7 @@ fn warm(command: &str, arguments: &[&str]) -> Ended {
     end
 }
 
-/// Runs that say nothing of a boot, as a state of such a machine is there.
+/// Runs of a machine of which a state is there: they say nothing of a boot.
 fn warm_runs(machine: &[&str], arguments: &[&str]) -> Vec<serde_json::Value> {
     for page in ["native:4K", "native:2M"] {
         warm("true", &[machine, &["--scheme", page]].concat()).succeeded();
@@ -26,15 +26,46 @@ fn warm_runs(machine: &[&str], arguments: &[&str]) -> Vec<serde_json::Value> {
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_warm_command_has_its_bytes_status_and_files_and_leaves_nothing() {
     let scratch = Scratch::new();
-    let own = scratch.write("own.sh", "echo own $1\n");
-    let end = warm("printf 'a\\r\\nb'; sh /own.sh x > /root/file; cat /root/file; exit 7", &["--file", &own]);
-    assert_eq!((end.code, end.stdout.as_str(), end.stderr.as_str()), (Some(7), "a\r\nbown x\n", ""), "{end:#?}");
-    let end = warm("ls /root /own.sh", &[]);
-    assert_eq!(
-        (end.code, end.stdout.as_str()),
-        (Some(1), "ls: /own.sh: No such file or directory\n/root:\n"),
-        "{end:#?}"
-    );
+    let own = format!("{}:/tmp/own.sh", scratch.write("own.sh", "echo own $1\n"));
+    let command = "stat -c %a /tmp; printf 'a\\r\\nb'; sh /tmp/own.sh x > /root/file; cat /root/file; exit 7";
+    let end = warm(command, &["--file", &own]);
+    assert_eq!((end.code, end.stdout.as_str(), end.stderr.as_str()), (Some(7), "1777\na\r\nbown x\n", ""), "{end:#?}");
+    let end = warm("ls /root /tmp", &[]);
+    assert_eq!((end.code, end.stdout.as_str()), (Some(0), "/root:\n\n/tmp:\n"), "{end:#?}");
+}
+
+/// The guest would unpack a part of a task without saying so, and go on with that.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn a_task_without_room_is_refused_and_a_second_run_does_not_boot() {
+    let scratch = Scratch::new();
+    let large = scratch.text("large");
+    std::fs::write(&large, vec![7; 40 << 20]).unwrap();
+    let file = format!("{large}:/large");
+    let boot = |memory| {
+        run(["boot", "--guest", "linux", "--warm", "--memory", memory, "--file", &file, "--run", "wc -c /large"])
+    };
+    boot("256M").failed(2, &["256M"]);
+    let first = boot("512M");
+    assert_eq!((first.code, first.stdout.as_str()), (Some(0), "41943040 /large\n"), "{first:#?}");
+    assert_eq!(boot("512M").succeeded().stdout, first.stdout);
+}
+
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn warm_runs_are_kept() {
+    let scratch = Scratch::new();
+    let keep = scratch.text("keep");
+    let is_run = |name: std::ffi::OsString| name.to_string_lossy().ends_with(".json");
+    let number = || std::fs::read_dir(&keep).unwrap().filter(|file| is_run(file.as_ref().unwrap().file_name())).count();
+    let mut found = Vec::new();
+    for (command, kept) in [("true", 2), ("true", 2), ("ls", 4)] {
+        let work = format!("work: {command}");
+        found.push(warm_runs(&[], &["--run", &work, "--scheme", "native,nested", "--keep", &keep]));
+        assert_eq!(number(), kept, "{command}");
+    }
+    assert_eq!(found[0], found[1]);
+    assert_ne!(found[0], found[2], "of another task");
 }
 
 #[test]
@@ -64,7 +95,18 @@ fn warm_systems_have_pages_harts_and_models_of_their_own() {
 fn what_no_state_can_hold_is_refused_with_warm() {
     run(["boot", "--warm"]).failed(2, &["--warm", "--guest linux"]);
     run(["boot", "--guest", "debian", "--warm"]).failed(2, &["--warm", "--guest linux"]);
-    for other in [&["--net"][..], &["--balloon"], &["--cold"], &["--disk", "blank:1M"], &["--snapshot", "no/such"]] {
+    let others = [
+        &["--net"][..],
+        &["--balloon"],
+        &["--cold"],
+        &["--disk", "blank:1M"],
+        &["--share", "."],
+        &["--kernel", "no/such"],
+        &["--initrd", "no/such"],
+        &["--snapshot", "no/such"],
+        &["--copy-out", "/a:no/such"],
+    ];
+    for other in others {
         let arguments = [&["boot", "--guest", "linux", "--warm"][..], other].concat();
         run(arguments).failed(2, &["--warm", other[0]]);
     }
@@ -73,8 +115,10 @@ fn what_no_state_can_hold_is_refused_with_warm() {
 
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
-fn a_scheme_that_has_to_boot_says_so_with_warm() {
-    warm("true", &[]).succeeded();
+fn a_guest_that_has_to_boot_says_so_with_warm() {
     let end = run(["compare", "--guest", "linux", "--warm", "--scheme", "native,guest-direct", "--run", "true"]);
-    end.failed(2, &["segment.region", "without --warm it boots"]);
+    end.failed(2, &["primary region", "without --warm"]);
+    let scratch = Scratch::new();
+    let sections = scratch.write("s.toml", "[[section]]\nname = \"s\"\nsize = \"64K\"\n");
+    run(["boot", "--guest", "linux", "--warm", "--config", &sections]).failed(2, &["--warm", "sections"]);
 }

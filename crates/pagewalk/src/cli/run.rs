@@ -113,8 +113,8 @@ pub struct LinuxArgs {
     /// Debian: boot, instead of going on from the state that such a machine was in when it had booted first (docs/debian.md)
     #[arg(long)]
     pub cold: bool,
-    /// Linux: boot once for a kind of machine, and go on from there in this run and later ones; the command and its files are read then (docs/linux-guest.md)
-    #[arg(long, conflicts_with_all = ["cold", "initrd", "disks", "shares", "net", "balloon"])]
+    /// Linux: boot once for a kind of machine, and go on from there in this run and later ones (docs/linux-guest.md)
+    #[arg(long, conflicts_with_all = ["cold", "kernel", "modules", "initrd", "disks", "shares", "net", "balloon"])]
     pub warm: bool,
     /// What the guest copies to the host at its end.
     #[arg(skip)]

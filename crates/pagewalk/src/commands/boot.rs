@@ -39,7 +39,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
     let goes_on = !again && start::goes_on(&arguments.guest, &arguments.linux);
     let defaults = start::of_guest(goes_on);
     let (on, shared) = start::configured(arguments, snapshot.as_deref(), defaults)?;
-    start::check_warm(&arguments.linux, &shared)?;
+    start::check_warm(&arguments.linux, &shared, std::slice::from_ref(&on))?;
     let json = open_output(arguments.json.as_deref())?;
     let open_snapshot = |path: &PathBuf| Output::open_seekable(path).map_err(|error| unwritten(path, &error));
     let taken = arguments.snapshot.as_ref().map(open_snapshot).transpose()?;

@@ -86,7 +86,6 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     let defaults = start::defaults(snapshot.as_deref(), defaults);
     let (mut builder, shared) =
         builder_with_sections(&start::borrowed(&defaults), &arguments.machine.config, &flags, registry)?;
-    start::check_warm(&arguments.linux, &shared)?;
     let mut config = built(&builder)?;
     if arguments.model && config.segment.region.is_none() && snapshot.is_none() {
         // What would lie in a segment has to lie there without one, too.
@@ -106,6 +105,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         systems = systems.into_iter().map(Configured::with_like_region).collect();
     }
     check_sizes(arguments, &systems)?;
+    start::check_warm(&arguments.linux, &shared, &systems)?;
     let (mut printer, json) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html = open_output(arguments.html.as_deref())?;
     let with_region = |on: &Arc<Configured>| program_memory(&on.config) == Memory::OfRegion;

@@ -32,15 +32,26 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let store =
         Store::open(directory.clone()).map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
     let scale = if arguments.full { Scale::Full } else { Scale::Short };
-    let mut papers = Vec::new();
+    let (mut papers, mut failed) = (Vec::new(), Vec::new());
     for experiment in &experiments {
+        let measured = measure(experiment, scale, &store, cache.root(), arguments.sandbox.sandbox)
+            .and_then(|measurements| Reproduction::of(experiment, scale, measurements));
+        let reproduction = match measured {
+            // The others may have all that they need.
+            Err(Failure::Run(problem) | Failure::Usage(problem)) if several => {
+                failed.push(format!("{}: {problem}", experiment.paper));
+                continue;
+            }
+            measured => measured?,
+        };
         if !papers.is_empty() {
             printer.say("\n")?;
         }
-        let measurements = measure(experiment, scale, &store, cache.root(), arguments.sandbox.sandbox)?;
-        let reproduction = Reproduction::of(experiment, scale, measurements)?;
         print(&reproduction, &mut printer)?;
         papers.push(reproduction);
+    }
+    if papers.is_empty() {
+        return Err(Failure::Run(failed.join("; ")));
     }
     if several {
         print_counts(&papers, &mut printer)?;
@@ -52,5 +63,5 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
         json.map_or(Ok(()), |output| write_report(output, &report))?;
         html.map_or(Ok(()), |output| write_page(output, &html::of_reproduction(&report)?))?;
     }
-    Ok(ExitCode::SUCCESS)
+    if failed.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::Run(failed.join("; "))) }
 }

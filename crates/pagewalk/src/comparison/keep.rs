@@ -3,11 +3,12 @@
 use super::finished::Finished;
 use crate::error::Failure;
 use crate::observe::Recordings;
+use crate::runs::image::Prepared;
 use crate::runs::start::Start;
 use crate::store::{Key, Store};
 use crate::systems::Configured;
 use machine::snapshot::Snapshot;
-use machine::{Image, Outcome, Statistics, VirtioKind};
+use machine::{BlockConfig, ImageMode, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ impl<'s> Kept<'s> {
     /// [`Failure`], as of [`Prepared::image`](crate::runs::image::Prepared::image).
     pub(super) fn place(store: &'s Store, start: &Start, on: &Configured) -> Result<Option<Self>, Failure> {
         Ok(match start {
-            Start::Boot(prepared) => Self::of_boot(store, &prepared.image(&on.config)?, on),
+            Start::Boot(prepared) => Self::of_boot(store, prepared, on)?,
             Start::Snapshot(snapshot) => Self::of_snapshot(store, snapshot, on),
         })
     }
@@ -57,16 +58,24 @@ impl<'s> Kept<'s> {
         Some(Self { store, key: store.key(parts) })
     }
 
-    fn of_boot(store: &'s Store, image: &Image, on: &Configured) -> Option<Self> {
-        if image.devices.iter().any(|device| matches!(device, VirtioKind::Block(_) | VirtioKind::Share(_))) {
-            return None;
+    fn of_boot(store: &'s Store, prepared: &Prepared, on: &Configured) -> Result<Option<Self>, Failure> {
+        let image = prepared.image(&on.config)?;
+        let mut devices = String::new();
+        let mut tasks: Vec<&[u8]> = Vec::new();
+        for device in &image.devices {
+            match device {
+                VirtioKind::Block(BlockConfig { mode: ImageMode::Filled { content, .. }, .. }) => tasks.push(content),
+                VirtioKind::Block(_) | VirtioKind::Share(_) => return Ok(None),
+                other => devices += &format!("{other:?}"),
+            }
         }
-        let devices = format!("{:?}", image.devices);
-        let configuration = serde_json::to_vec(&(&on.config, &on.host)).ok()?;
+        let Ok(configuration) = serde_json::to_vec(&(&on.config, &on.host)) else { return Ok(None) };
+        let state = prepared.state(&on.config)?;
+        let past: &[u8] = state.as_ref().map_or(&[], |state| state.snapshot.digest());
         let initrd = image.initrd.as_deref().unwrap_or_default();
-        let parts: [&[u8]; 6] =
-            [b"run", &image.kernel, initrd, image.command_line.as_bytes(), devices.as_bytes(), &configuration];
-        Some(Self { store, key: store.key(parts) })
+        let parts =
+            [b"run", &*image.kernel, initrd, image.command_line.as_bytes(), devices.as_bytes(), &configuration, past];
+        Ok(Some(Self { store, key: store.key(parts.into_iter().chain(tasks)) }))
     }
 
     /// The run, if it is kept.

@@ -108,7 +108,7 @@ const INIT: &str = include_str!("init.sh");
 const FINISH: &str = "finish() {\n";
 const FINISH_WITH_COPIES: &str = "finish() {\n\t. /pagewalk/copy-out\n";
 
-/// What comes after which it is up, and what it does then if its task is on a disk.
+/// The line at which the guest is up. [`LATER`] goes before it if the task is on a disk.
 const UP: &str = "if [ ! -e /pagewalk/command ]; then\n";
 const LATER: &str = include_str!("kept/later.sh");
 
@@ -117,7 +117,7 @@ const WORKLOADS: &str = "usr/bin/pagewalk-workloads";
 const REGION: &str = "usr/lib/libpagewalk-region.so";
 
 /// Directories that are empty until something is mounted on or written to them, with their modes.
-const DIRECTORIES: &[(&str, u32)] = &[
+pub(in crate::guest) const DIRECTORIES: &[(&str, u32)] = &[
     ("dev", 0o755),
     ("proc", 0o555),
     ("root", 0o700),
@@ -172,7 +172,6 @@ impl<'a> Builder<'a> {
         }
         // The kernel opens it for the first program, before anything is mounted.
         archive.insert("dev/console", Node::CharacterDevice { mode: 0o600, major: 5, minor: 1 })?;
-        archive.insert("init", program(INIT.as_bytes()))?;
         Ok(Self { archive, environment: String::new() })
     }
 
@@ -242,17 +241,19 @@ impl<'a> Builder<'a> {
         }
         self.environment += &spec.shares.mount_script();
         self.archive.insert("pagewalk/environment", plain(self.environment))?;
+        let mut init = INIT.to_owned();
         if let Some(script) = spec.shares.copy_script()? {
             self.archive.insert("pagewalk/copy-out", plain(script))?;
-            self.archive.insert("init", program(INIT.replacen(FINISH, FINISH_WITH_COPIES, 1).into_bytes()))?;
+            init = init.replacen(FINISH, FINISH_WITH_COPIES, 1);
         }
         match spec.place {
             TaskPlace::Root => insert_task(&mut self.archive, spec)?,
             TaskPlace::Disk => {
                 self.archive.insert("usr/bin/pagewalk-ready", program(ready::program()))?;
-                self.archive.insert("init", program(INIT.replacen(UP, &[LATER, UP].concat(), 1).into_bytes()))?;
+                init = init.replacen(UP, &[LATER, UP].concat(), 1);
             }
         }
+        self.archive.insert("init", program(init.into_bytes()))?;
         Ok(self.archive.encode())
     }
 }

@@ -304,10 +304,14 @@ impl Prepared {
     }
 
     /// Linux unpacks its root file system into half of what memory is left beside the packed one, each file into whole pages. Where it
-    /// does not fit, Linux goes on with a part of it.
+    /// does not fit, Linux goes on with a part of it. Files of a task on a disk are there twice until they are in their places.
     fn least_linux_memory(&self) -> u64 {
         let root = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
-        LEAST_LINUX_MEMORY.max(LINUX_ITSELF + root * 16 / 5)
+        let task = self.devices.iter().map(|device| match device {
+            VirtioKind::Block(BlockConfig { mode: ImageMode::Filled { content, .. }, .. }) => content.len() as u64,
+            _ => 0,
+        });
+        LEAST_LINUX_MEMORY.max(LINUX_ITSELF + (root + 2 * task.sum::<u64>()) * 16 / 5)
     }
 
     /// Linux maps pages of 2M by itself as far as `guest.thp` lets it; those of 1G are reserved at boot.

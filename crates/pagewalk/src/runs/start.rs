@@ -278,15 +278,27 @@ pub(crate) fn goes_on(guest: &str, arguments: &LinuxArgs) -> bool {
     }
 }
 
-/// Refuses `--warm` of a guest that shares memory, which has to boot.
+/// Refuses `--warm` of a guest that has to boot: it shares memory, or one of these systems has a segment of it.
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub(crate) fn check_warm(arguments: &LinuxArgs, shared: &SharedMemory) -> Result<(), Failure> {
-    if arguments.warm && !shared.is_empty() {
+pub(crate) fn check_warm(
+    arguments: &LinuxArgs,
+    shared: &SharedMemory,
+    systems: &[Arc<Configured>],
+) -> Result<(), Failure> {
+    if !arguments.warm {
+        return Ok(());
+    }
+    if !shared.is_empty() {
         return Err(Failure::Usage("--warm: a guest with sections or reserved memory has to boot".to_owned()));
     }
-    Ok(())
+    match systems.iter().find(|on| on.has_guest_segment() || on.config.segment.region.is_some()) {
+        Some(on) => {
+            Err(Failure::Usage(named(&on.system, &"a guest with a primary region has to boot; without --warm it does")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// What the configuration of a guest begins with: one that goes on does so as warm as it was.

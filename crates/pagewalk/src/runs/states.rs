@@ -13,6 +13,7 @@ use crate::runs::quiet::QuietConsole;
 use crate::shared_memory::SharedMemory;
 use crate::store::Store;
 use config::Config;
+use config::units::ByteSize;
 use machine::snapshot::{About, DiskContents, Snapshot, SnapshotAt};
 use machine::{BlockConfig, Image, ImageMode, Machine, Outcome, VirtioKind};
 use rustix::fs::{SeekFrom, seek};
@@ -27,7 +28,10 @@ use std::sync::Arc;
 /// Seconds of the guest's time after which a boot has failed.
 const LONGEST_BOOT: u64 = 600;
 
-/// Bytes of disk that a guest's states take at the most, beside the newest. The oldest go first.
+/// States that are kept in any case: a command may go on from several.
+const LEAST: usize = 8;
+
+/// States beyond those are removed, the oldest first, until all take at most this many bytes of disk.
 const MOST_BYTES: u64 = 4 << 30;
 
 /// A state.
@@ -76,6 +80,14 @@ impl States {
         if self.found.contains_key(&differing) || !self.guest.has_state(&image.devices) {
             return Ok(());
         }
+        // A task may need more memory than the boot did from whose state it goes on.
+        if config.memory.0 < image.least_memory {
+            let (title, least) = (self.guest.title, ByteSize(image.least_memory.next_multiple_of(1 << 20)));
+            return Err(Failure::Usage(format!(
+                "memory: {title} needs {least} with this task, and the guest has {}",
+                config.memory
+            )));
+        }
         let failed = |error: io::Error| Failure::Run(format!("{}: {error}", self.directory.display()));
         let store = Store::open(self.directory.clone()).map_err(failed)?;
         let initrd = image.initrd.as_deref().unwrap_or_default();
@@ -97,7 +109,7 @@ impl States {
                             self.guest.title
                         ));
                         self.guest.boot(image, config, &snapshot, disk.as_deref())?;
-                        remove_oldest(&self.directory, MOST_BYTES).map_err(failed)?;
+                        remove_oldest(&self.directory, LEAST, MOST_BYTES).map_err(failed)?;
                         Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?
                     }
                 }
@@ -258,22 +270,29 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the states that were made first, until the others take at most this many bytes. The newest stays.
-fn remove_oldest(directory: &Path, most_bytes: u64) -> io::Result<()> {
-    let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.blocks() * 512);
+/// Removes the states that were made first, until those that stay are `least` or take at most this many bytes; and what processes that were killed have left.
+/// No other process makes a state meanwhile.
+fn remove_oldest(directory: &Path, least: usize, most_bytes: u64) -> io::Result<()> {
     let mut states = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
-        if path.extension().is_some_and(|kind| kind == "snapshot") {
+        let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let unfinished = !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_digit());
+        if unfinished || (kind == "ext4" && !path.with_extension("snapshot").exists()) {
+            let _ = fs::remove_file(&path);
+        } else if kind == "snapshot"
+            && let Ok(snapshot) = fs::metadata(&path)
+        {
             let disk = path.with_extension("ext4");
-            states.push((fs::metadata(&path)?.modified()?, bytes(&path) + bytes(&disk), path, disk));
+            let blocks = snapshot.blocks() + fs::metadata(&disk).map_or(0, |disk| disk.blocks());
+            states.push((snapshot.modified()?, blocks * 512, path, disk));
         }
     }
     states.sort();
     let mut total = 0;
     for (newer, (_, bytes, snapshot, disk)) in states.iter().rev().enumerate() {
         total += bytes;
-        if newer > 0 && total > most_bytes {
+        if newer >= least && total > most_bytes {
             // Another process may have removed it, and not each guest has a disk.
             let _ = fs::remove_file(snapshot);
             let _ = fs::remove_file(disk);
@@ -285,7 +304,6 @@ fn remove_oldest(directory: &Path, most_bytes: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use config::units::ByteSize;
 
     #[test]
     fn what_the_guest_does_not_see_makes_no_other_state() {
@@ -297,7 +315,19 @@ mod tests {
             Config { memory: ByteSize(2 << 30), ..Config::default() },
             Config { harts: 2, ..Config::default() },
             Config { scheme: PagedScheme::native(types::PageSize::Size2M), ..Config::default() },
+            Config { seed: 7, ..Config::default() },
         ] {
+            assert_ne!(seen(&one), seen(&other));
+        }
+        let changes: [fn(&mut Config); 4] = [
+            |config| config.paging.guest = config::GuestPaging::Sv48,
+            |config| config.mmu.ad = config::AdName::Hardware,
+            |config| config.isa.sstc = !config.isa.sstc,
+            |config| config.sbi.sta = !config.sbi.sta,
+        ];
+        for change in changes {
+            let mut other = Config::default();
+            change(&mut other);
             assert_ne!(seen(&one), seen(&other));
         }
     }
@@ -330,11 +360,19 @@ mod tests {
         let there = || {
             (0..6).filter(|&number| at(number, "snapshot").exists() && at(number, "ext4").exists()).collect::<Vec<_>>()
         };
+        for left in ["7.snapshot.123", "7.ext4.123", "8.ext4", "lock", "program"] {
+            File::create(directory.path().join(left)).unwrap();
+        }
         // Each takes 128 KiB, and a little more where the host's file system rounds up.
-        remove_oldest(directory.path(), 450 << 10).unwrap();
+        remove_oldest(directory.path(), 2, 450 << 10).unwrap();
         assert_eq!(there(), [3, 4, 5]);
         assert!(!at(2, "ext4").exists());
-        remove_oldest(directory.path(), 1).unwrap();
-        assert_eq!(there(), [5], "the newest stays");
+        remove_oldest(directory.path(), 2, 1).unwrap();
+        assert_eq!(there(), [4, 5], "so many stay in any case");
+        let names =
+            fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        assert_eq!(names, ["4.ext4", "4.snapshot", "5.ext4", "5.snapshot", "lock", "program"]);
     }
 }

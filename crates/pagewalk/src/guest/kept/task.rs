@@ -3,7 +3,7 @@
 
 use crate::guest::GuestError;
 use crate::guest::cpio::{Archive, Node};
-use crate::guest::initramfs::{GuestFile, Memory, Region, Task, add_user_file};
+use crate::guest::initramfs::{DIRECTORIES, GuestFile, Memory, Region, Task, add_user_file};
 
 /// Bytes of the disk, whatever is on it: a guest that goes on has seen its size.
 pub const TASK_BYTES: u64 = 1 << 30;
@@ -15,6 +15,8 @@ pub const TASK_BYTES: u64 = 1 << 30;
 pub fn task_archive(task: &Task, files: &[GuestFile]) -> Result<Vec<u8>, GuestError> {
     let mut archive = Archive::default();
     insert_task(&mut archive, task, files)?;
+    // Behind all others in the order of paths: where it is there, they are.
+    archive.insert("task", plain(String::new()))?;
     encoded(&archive)
 }
 
@@ -32,6 +34,13 @@ pub(in crate::guest) fn insert_task(
     }
     let mut files = Archive::default();
     for file in user {
+        // The guest has these directories, and copying sets the mode of each.
+        for &(path, mode) in DIRECTORIES {
+            let below = file.guest.trim_start_matches('/').strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+            if below && !files.contains(path) {
+                files.insert(path, Node::Directory { mode })?;
+            }
+        }
         // For what a path in the guest may be.
         add_user_file(&mut files, &file.host, &file.guest, Memory::OfKernel)?;
     }
@@ -61,13 +70,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let host = directory.path().join("p");
         std::fs::write(&host, "content").unwrap();
-        let files = [GuestFile { host, guest: "/bin/p".to_owned() }];
+        let files = ["/bin/p", "/tmp/p"].map(|guest| GuestFile { host: host.clone(), guest: guest.to_owned() });
         let task = Task::Command { text: "true".to_owned(), region: Region::WholeCommand };
         let text = |task, files| String::from_utf8_lossy(&task_archive(task, files).unwrap()).into_owned();
         let whole = text(&task, &files);
-        for part in ["command\0", "true\n", "region\0", "files/usr/bin/p\0"] {
+        for part in ["command\0", "true\n", "region\0", "files/usr/bin/p\0", "files/tmp/p\0", "task\0"] {
             assert!(whole.contains(part), "{part}");
         }
+        assert!(whole.contains("000043ff"), "a directory of mode 1777");
         let shell = text(&Task::Shell, &[]);
         assert!(!shell.contains("command") && !shell.contains("files"));
     }

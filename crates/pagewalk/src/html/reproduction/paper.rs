@@ -89,9 +89,9 @@ pub(super) fn walks(measurements: &[Measurement]) -> Vec<Walk> {
 }
 
 /// The hosts of all measurements, each once.
-pub(super) fn hosts(measurements: &[Measurement]) -> Vec<&Value> {
+pub(super) fn hosts<'m>(measurements: impl IntoIterator<Item = &'m Measurement>) -> Vec<&'m Value> {
     let mut hosts: Vec<&Value> = Vec::new();
-    for report in measurements.iter().flat_map(Measurement::reports) {
+    for report in measurements.into_iter().flat_map(Measurement::reports) {
         let of_runs = report.get("runs").and_then(Value::as_array).into_iter().flatten();
         for host in [report.get("host")].into_iter().chain(of_runs.map(|run| run.get("host"))).flatten() {
             if host.is_object() && !hosts.contains(&host) {

@@ -30,12 +30,7 @@ pub(super) fn page_of(report: &Papers) -> Result<String, Failure> {
     sections.extend(papers.iter().map(section));
     let recorded = papers.iter().flat_map(|paper| walks(&paper.measurements)).collect();
     sections.extend(explorer::section(explorer::limited(recorded)));
-    let mut models: Vec<&Value> = Vec::new();
-    for host in papers.iter().flat_map(|paper| hosts(&paper.measurements)) {
-        if !models.contains(&host) {
-            models.push(host);
-        }
-    }
+    let models = hosts(papers.iter().flat_map(|paper| &paper.measurements));
     sections.push(host::section(&models, &Value::Null));
     Ok(page(Document {
         command: "reproduce all".to_owned(),
