@@ -1,8 +1,8 @@
 //! Results that are kept: what is finished is not measured again.
 //!
 //! A result is a file of its own, whose name is a hash of the program's own file and of all that the result depends on, and which appears whole. So another
-//! build of Pagewalk measures again, and a run that is killed loses what was not finished alone. The file `program` in the directory has the hash of the
-//! program's own file, which takes long to compute.
+//! build of Pagewalk measures again, and a run that is killed loses what was not finished alone. The file `program` in a directory of the cache
+//! has the hash of the program's own file, which takes long to compute.
 
 use crate::output::{json, write_file};
 use serde::de::DeserializeOwned;
@@ -33,17 +33,29 @@ impl Key {
 }
 
 impl Store {
-    /// The results in `directory`, which is made if it is not there.
+    /// The results in `directory`, which is the user's own and is made if it is not there.
     ///
     /// # Errors
     /// As the host's system says.
     pub(crate) fn open(directory: PathBuf) -> io::Result<Self> {
+        Self::opened(directory, Remember::Nothing)
+    }
+
+    /// The same of a directory of the cache, where the hash of the program's own file is kept as well.
+    ///
+    /// # Errors
+    /// As the host's system says.
+    pub(crate) fn open_in_cache(directory: PathBuf) -> io::Result<Self> {
+        Self::opened(directory, Remember::Hash)
+    }
+
+    fn opened(directory: PathBuf, remember: Remember) -> io::Result<Self> {
         static BINARY: OnceLock<String> = OnceLock::new();
         fs::create_dir_all(&directory)?;
         let binary = match BINARY.get() {
             Some(binary) => binary.clone(),
             None => {
-                let binary = hash_of(&std::env::current_exe()?, &directory.join("program"))?;
+                let binary = hash_of(&std::env::current_exe()?, &directory.join("program"), remember)?;
                 BINARY.get_or_init(|| binary).clone()
             }
         };
@@ -111,8 +123,15 @@ impl Hashed {
     }
 }
 
-/// The hash of the file at `path`. It is kept in the file `kept` until the first file changes.
-fn hash_of(path: &Path, kept: &Path) -> io::Result<String> {
+/// Whether a hash is written to a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Remember {
+    Hash,
+    Nothing,
+}
+
+/// The hash of the file at `path`. The file `kept` has it, if it was written there, until the first file changes.
+fn hash_of(path: &Path, kept: &Path, remember: Remember) -> io::Result<String> {
     let file = fs::metadata(path)?;
     let known = fs::read(kept).ok().and_then(|text| serde_json::from_slice::<Hashed>(&text).ok());
     if let Some(known) = known
@@ -121,8 +140,10 @@ fn hash_of(path: &Path, kept: &Path) -> io::Result<String> {
         return Ok(known.hash);
     }
     let hash = hex(&Sha256::digest(fs::read(path)?));
-    // It saves time alone: a cache may be of another user, or full.
-    let _ = write_file(kept, &json(&Hashed::new(&file, hash.clone()))?);
+    if remember == Remember::Hash {
+        // It saves time alone: a cache may be of another user, or full.
+        let _ = write_file(kept, &json(&Hashed::new(&file, hash.clone()))?);
+    }
     Ok(hash)
 }
 
@@ -153,22 +174,25 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let [program, kept] = ["p", "kept"].map(|name| directory.path().join(name));
         fs::write(&program, b"one").unwrap();
-        let one = hash_of(&program, &kept).unwrap();
+        hash_of(&program, &kept, Remember::Nothing).unwrap();
+        assert!(!kept.exists());
+        let hash = |kept: &Path| hash_of(&program, kept, Remember::Hash).unwrap();
+        let one = hash(&kept);
         assert_eq!(one, hex(&Sha256::digest(b"one")));
         // What is kept is used: this hash is no file's.
         let text = fs::read_to_string(&kept).unwrap();
         fs::write(&kept, text.replace(&one, "kept")).unwrap();
-        assert_eq!(hash_of(&program, &kept).unwrap(), "kept");
+        assert_eq!(hash(&kept), "kept");
         // Of the same length, and with the time of the first. The host's clock of files goes on in steps of some milliseconds.
         let modified = fs::metadata(&program).unwrap().modified().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(50));
         fs::write(&program, b"two").unwrap();
         fs::File::options().write(true).open(&program).unwrap().set_modified(modified).unwrap();
-        assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
+        assert_eq!(hash(&kept), hex(&Sha256::digest(b"two")));
         let nowhere = directory.path().join("no/directory");
-        assert_eq!(hash_of(&program, &nowhere).unwrap(), hex(&Sha256::digest(b"two")), "where nothing can be kept");
+        assert_eq!(hash(&nowhere), hex(&Sha256::digest(b"two")), "where nothing can be kept");
         fs::write(&kept, b"no JSON").unwrap();
-        assert_eq!(hash_of(&program, &kept).unwrap(), hex(&Sha256::digest(b"two")));
+        assert_eq!(hash(&kept), hex(&Sha256::digest(b"two")));
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let verdicts = open_output(arguments.verdicts.as_deref())?;
     let cache = Cache::locate(arguments.cache.directory.as_deref())?;
     let directory = cache.root().join("results");
-    let store =
-        Store::open(directory.clone()).map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
+    let store = Store::open_in_cache(directory.clone())
+        .map_err(|error| Failure::Run(format!("{}: {error}", directory.display())))?;
     let scale = if arguments.full { Scale::Full } else { Scale::Short };
     let (mut papers, mut failed) = (Vec::new(), Vec::new());
     for experiment in &experiments {

@@ -89,7 +89,7 @@ impl States {
             )));
         }
         let failed = |error: io::Error| Failure::Run(format!("{}: {error}", self.directory.display()));
-        let store = Store::open(self.directory.clone()).map_err(failed)?;
+        let store = Store::open_in_cache(self.directory.clone()).map_err(failed)?;
         let initrd = image.initrd.as_deref().unwrap_or_default();
         let name = store.key([self.guest.name.as_bytes(), &*differing, &image.kernel, initrd]).name().to_owned();
         let snapshot = self.directory.join(format!("{name}.snapshot"));
