@@ -96,7 +96,7 @@ def compare(
     set:      keys of the configuration for all systems, such as {"harts": 4, "host": "xeon-2017"}.
     run:      commands for the Linux guest's shell, instead of workloads.
     guest:    "vos", "linux", "debian", or a kernel's file.
-    fidelity: the time model, "counts", "cycles" or "core".
+    fidelity: the time model, "counts", "cycles" or "core", the default.
     native:   also run the native machine of each virtualized system, which `overhead` is relative to.
     others:   any other option of `pagewalk compare`, with `_` in place of `-`: threads=2, harts=4, memory="2G", file="./prog".
 

@@ -37,7 +37,7 @@ def test_pieces_are_the_whole_to_the_unit(scheme: str, engine: str) -> None:
 
 
 def test_the_counts_are_those_of_a_comparison() -> None:
-    run = pw.compare(workload="hello", scheme="nested").runs[0]
+    run = pw.compare(workload="hello", scheme="nested", fidelity="counts").runs[0]
     assert to_the_end(pw.Machine(workload="hello", scheme="nested")).instructions == run["instructions"]
 
 

@@ -6,7 +6,7 @@ use crate::suites;
 use std::fs;
 
 /// Workloads that the command compares, each a line of its table.
-const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
+const WORKLOADS: [&str; 5] = ["gups", "bfs", "stream", "kv", "sieve:4M"];
 
 /// How the command is run from the source.
 const FROM_SOURCE: &str = "cargo run --release -- ";

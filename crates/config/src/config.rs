@@ -60,7 +60,7 @@ settings! {
         pub fidelity: FidelityName = FidelityName::Counts => key(
             "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \
              come through modelled caches ([caches.md](caches.md)); `core`, through the same, and what waits for them \
-             overlaps as in an out-of-order core ([core.md](core.md))"
+             overlaps as in an out-of-order core ([core.md](core.md)). `compare` takes `core` where it is not set ([time.md](time.md))"
         ),
         pub guest_time: GuestTimeName = GuestTimeName::Cycles => key(
             "what the guest's `time` and its timers follow: `cycles`, all that a pCPU takes; `instructions`, those of instructions \

@@ -4,6 +4,7 @@ mod agile;
 mod beginning;
 pub(crate) mod caches;
 pub(crate) mod counts;
+mod defaults;
 mod execute;
 mod finished;
 mod interrupted;
@@ -18,6 +19,7 @@ mod work;
 
 pub(crate) use agile::modes;
 pub(crate) use beginning::{add_beginnings, beginnings};
+pub(crate) use defaults::{default_workloads, shortened, with_default_fidelity};
 pub(crate) use execute::{Execution, Plan, execute};
 pub(crate) use finished::Finished;
 pub(crate) use interrupted::{mark_incomplete, tell_of_interruption, warn_of_missing};

@@ -135,15 +135,15 @@ const fn explained(fidelity: FidelityName) -> &'static str {
     match fidelity {
         FidelityName::Counts => {
             "`counts`: instructions and steps of walks have fixed costs, and data costs nothing. It compares references; it does not predict the time of a machine.\n\
-             --set fidelity=core models caches and an out-of-order core (docs/time.md)"
+             --fidelity core models caches and an out-of-order core (docs/time.md)"
         }
         FidelityName::Cycles => {
             "`cycles`: modelled caches, and each miss is waited for in full.\n\
-             --set fidelity=core lets misses and walks overlap; --set fidelity=counts has fixed costs (docs/time.md)"
+             --fidelity core lets misses and walks overlap; --fidelity counts has fixed costs (docs/time.md)"
         }
         FidelityName::Core => {
             "`core`: modelled caches and an out-of-order core, in which misses and walks overlap.\n\
-             --set fidelity=counts has fixed costs, and is faster (docs/time.md)"
+             --fidelity counts has fixed costs, and is faster (docs/time.md)"
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Scratch, compare, compare_bytes, number, run, runs, runs_of, slow_host};
+use common::{Scratch, compare, compare_bytes, ended, number, run, runs, runs_of, slow_host, unchanged};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -354,4 +354,47 @@ fn configuration_comes_from_a_file_then_settings_then_flags() {
     let config = compare(&arguments)["config"].clone();
     assert_eq!((&config["harts"], &config["memory"]), (&json!(3), &json!("128M")));
     assert_eq!(config["mmu"]["walk_caches"], "off");
+}
+
+/// What the JSON says of the fidelity, and of that of each run, after `compare` with `arguments` as they are.
+fn fidelities(arguments: &[&str]) -> (String, Vec<Value>) {
+    let scratch = Scratch::new();
+    let json = scratch.text("out.json");
+    let short = ["compare", "--workload", "gups:64K", "--append", "updates=1000", "--memory", "64M", "--json", &json];
+    ended(&mut unchanged([&short, arguments].concat())).succeeded();
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let fidelity = report["config"]["fidelity"].as_str().expect("a name").to_owned();
+    (fidelity, runs_of(&report).iter().map(|run| run["settings"]["fidelity"].clone()).collect())
+}
+
+#[test]
+fn the_default_fidelity_is_the_most_detailed_one_that_all_host_models_have() {
+    let scratch = Scratch::new();
+    let file = scratch.write("cycles.toml", "fidelity = 'cycles'");
+    for (expected, arguments) in [
+        ("core", &["--scheme", "native,nested"][..]),
+        ("core", &["--scheme", "native,nested/host=xeon-2017"]),
+        ("cycles", &["--scheme", "native,flat/host=sunway-1621"]),
+        ("cycles", &["--scheme", "native", "--set", "host=hitachi-1985"]),
+        ("cycles", &["--scheme", "native", "--config", &file]),
+        ("counts", &["--scheme", "native", "--set", "fidelity=counts"]),
+        ("counts", &["--scheme", "native", "--fidelity", "counts"]),
+    ] {
+        let (fidelity, own) = fidelities(arguments);
+        assert_eq!(fidelity, expected, "{arguments:?}");
+        assert!(own.iter().all(Value::is_null), "{arguments:?}");
+    }
+    let (fidelity, own) = fidelities(&["--scheme", "nested/fidelity=counts,nested"]);
+    assert_eq!((fidelity.as_str(), own), ("core", vec![json!("counts"), Value::Null]));
+}
+
+#[test]
+fn the_default_workloads_are_short_and_say_so() {
+    let list = ended(&mut unchanged(["compare", "--scheme", "native:2M", "--fidelity", "counts"])).succeeded().stdout;
+    let caption = list.lines().find(|line| line.starts_with("workloads are short: ")).expect("a line");
+    let short = ["gups updates=1M", "bfs iterations=1", "stream iterations=2", "kv iterations=100000"];
+    assert!(short.iter().all(|each| caption.contains(each)), "{list}");
+    assert!(["gups ", "bfs ", "stream ", "kv ", "sieve:4M "].iter().all(|name| list.contains(&format!("\n{name}"))), "{list}");
+    let named = run(["compare", "--scheme", "native:2M", "--workload", "sieve:4M"]).succeeded().stdout;
+    assert!(!named.contains("workloads are short"), "{named}");
 }

@@ -3,8 +3,8 @@
 use hypervisor::MemoryAttribute;
 use serde::{Deserialize, Serialize};
 
-/// `fidelity`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+/// `fidelity`, from the one with the fewest models to the one with the most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FidelityName {
     /// A table reference has a fixed cost, and other accesses have none.

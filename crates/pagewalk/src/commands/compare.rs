@@ -3,8 +3,9 @@
 use super::outputs::{open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
-    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, details, execute, lacks_natives, maintenance,
-    mark_incomplete, model, modes, notes, overview, report, tell_of_interruption,
+    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, default_workloads, details, execute, lacks_natives,
+    maintenance, mark_incomplete, model, modes, notes, overview, report, shortened, tell_of_interruption,
+    with_default_fidelity,
 };
 use crate::error::Failure;
 use crate::guest::Memory;
@@ -34,9 +35,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use types::PageSize;
-
-/// The workloads that are compared where none is named.
-const WORKLOADS: [&str; 5] = ["gups", "bfs", "cg", "stream", "kv"];
 
 /// Those that there are; see docs/workloads.md.
 const KNOWN_WORKLOADS: [&str; 16] = [
@@ -95,8 +93,13 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         config = built(&builder)?;
     }
     let host = config.host_model()?;
-    let mut systems =
-        configured(&builder, systems(arguments, &kind, snapshot.as_deref(), config.memory), &arguments.sweeps)?;
+    let requested = systems(arguments, &kind, snapshot.as_deref(), config.memory);
+    let mut systems = configured(&builder, requested.clone(), &arguments.sweeps)?;
+    if !builder.is_set("fidelity") {
+        builder = with_default_fidelity(builder, &systems)?;
+        config = built(&builder)?;
+        systems = configured(&builder, requested, &arguments.sweeps)?;
+    }
     if arguments.native {
         systems = with_natives(&builder, &systems)?;
     }
@@ -153,6 +156,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
     let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
+    let short = works_are_default(arguments, &kind, snapshot.as_deref()).then(shortened);
     let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
     let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
@@ -164,7 +168,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             tell_of_interruption(&plan, &finished, printer);
             // A report without a run would only take the place of an earlier one.
             if let Some(output) = json.filter(|_| !finished.is_empty()) {
-                let caption = captions(&plan);
+                let caption = [captions(&plan), Vec::from_iter(short)].concat();
                 let mut value = report(&kind.name(), &config, &host, &caption, &finished);
                 add_beginnings(&mut value, &finished, past.as_deref());
                 mark_incomplete(&mut value, &missing);
@@ -181,7 +185,7 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         let heading = (plan.works.len() > 1).then_some(own.name.as_str());
         show_outputs(heading, of_work)?;
     }
-    let caption = captions(&plan);
+    let mut caption = captions(&plan);
     caption.iter().try_for_each(|line| printer.say(&format!("{line}\n")))?;
     let times = TimeModels::of_systems(&plan.systems);
     print_tables(arguments, &plan, &runs, &mut printer)?;
@@ -195,6 +199,10 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
             "the linear model's translation overhead: cycles over those of the same run with free translation ({times})\n"
         );
         printer.table(table.captioned(Caption::Above(caption)))?;
+    }
+    if let Some(line) = short {
+        printer.say(&format!("\n{line}\n"))?;
+        caption.push(line);
     }
     printer.say(&format!("\n{}", times.explained()))?;
     let noted = notes(&runs);
@@ -271,6 +279,12 @@ fn captions(plan: &Plan) -> Vec<String> {
         "the guests have a network (--net): results depend on what comes through it, and when, and equal runs may differ".to_owned()
     });
     caption(&plan.works, &plan.systems).into_iter().chain(network).collect()
+}
+
+/// Whether the command names nothing to run, so that the default workloads run.
+fn works_are_default(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> bool {
+    let named = snapshot.is_some() || matches!(kind, GuestKind::File(_));
+    !named && arguments.workloads.is_empty() && arguments.runs.is_empty()
 }
 
 /// Refuses sizes of workloads that no guest of these systems could run with.
@@ -367,8 +381,7 @@ fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Wo
         return Ok(vec![(kind.name(), Work::Console)]);
     }
     if arguments.workloads.is_empty() && arguments.runs.is_empty() {
-        let work = |name: &str| (name.to_owned(), Work::Workload { name: name.to_owned(), options: String::new() });
-        return Ok(WORKLOADS.map(work).into());
+        return Ok(default_workloads());
     }
     let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
     arguments.workloads.iter().map(|spec| work_of(spec, kind)).chain(commands).collect()
