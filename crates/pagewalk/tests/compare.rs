@@ -394,7 +394,10 @@ fn the_default_workloads_are_short_and_say_so() {
     let caption = list.lines().find(|line| line.starts_with("workloads are short: ")).expect("a line");
     let short = ["gups updates=1M", "bfs iterations=1", "stream iterations=2", "kv iterations=100000"];
     assert!(short.iter().all(|each| caption.contains(each)), "{list}");
-    assert!(["gups ", "bfs ", "stream ", "kv ", "sieve:4M "].iter().all(|name| list.contains(&format!("\n{name}"))), "{list}");
+    assert!(
+        ["gups ", "bfs ", "stream ", "kv ", "sieve:4M "].iter().all(|name| list.contains(&format!("\n{name}"))),
+        "{list}"
+    );
     let named = run(["compare", "--scheme", "native:2M", "--workload", "sieve:4M"]).succeeded().stdout;
     assert!(!named.contains("workloads are short"), "{named}");
 }

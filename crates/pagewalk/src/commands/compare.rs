@@ -3,9 +3,9 @@
 use super::outputs::{open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::{CompareArgs, NetKind, WorkloadSpec};
 use crate::comparison::{
-    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, default_workloads, details, execute, lacks_natives,
-    maintenance, mark_incomplete, model, modes, notes, overview, report, shortened, tell_of_interruption,
-    with_default_fidelity,
+    Execution, Finished, Over, Plan, add_beginnings, beginnings, caption, default_workloads, details, execute,
+    lacks_natives, maintenance, mark_incomplete, model, modes, notes, overview, report, shortened,
+    tell_of_interruption, with_default_fidelity,
 };
 use crate::error::Failure;
 use crate::guest::Memory;

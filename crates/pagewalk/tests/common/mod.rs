@@ -42,7 +42,8 @@ pub(crate) struct Ended {
 /// that names no fidelity runs under `counts`: most tests are about counts, and `core`, its default, takes ten times as long.
 pub(crate) fn command<S: AsRef<OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
-    let named = |argument: &OsString| ["fidelity", "--config"].iter().any(|name| argument.to_string_lossy().contains(name));
+    let named =
+        |argument: &OsString| ["fidelity", "--config"].iter().any(|name| argument.to_string_lossy().contains(name));
     let counts: &[&str] = match arguments.first() {
         Some(first) if first == "compare" && !arguments.iter().any(named) => &["--set", "fidelity=counts"],
         _ => &[],
