@@ -143,6 +143,12 @@ impl LinuxArgs {
     pub fn boots_again(&self) -> bool {
         self.cold || self.balloon || !self.disks.is_empty() || !self.shares.is_empty()
     }
+
+    /// Whether `--warm` takes these options beside it.
+    #[must_use]
+    pub fn allows_warm(&self) -> bool {
+        !self.boots_again() && self.kernel.is_none() && self.initrd.is_none() && self.net.is_none()
+    }
 }
 
 /// `pagewalk boot`.

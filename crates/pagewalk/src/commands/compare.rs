@@ -25,6 +25,7 @@ use crate::store::Store;
 use crate::systems::{Configured, configured, with_natives};
 use crate::text::table::Caption;
 use crate::time_model::TimeModels;
+use config::FidelityName;
 use config::system::System;
 use config::units::ByteSize;
 use keys::suggestion::unknown;
@@ -205,6 +206,9 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         caption.push(line);
     }
     printer.say(&format!("\n{}", times.explained()))?;
+    if boots_slowly(arguments, &plan) {
+        printer.say("Linux booted under each system; with --warm it boots once for all of them (docs/linux-guest.md)\n")?;
+    }
     let noted = notes(&runs);
     if !noted.is_empty() {
         printer.say("\n")?;
@@ -285,6 +289,17 @@ fn captions(plan: &Plan) -> Vec<String> {
 fn works_are_default(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> bool {
     let named = snapshot.is_some() || matches!(kind, GuestKind::File(_));
     !named && arguments.workloads.is_empty() && arguments.runs.is_empty()
+}
+
+/// Whether each run booted Linux on a model that takes seconds for it, and `--warm` would have saved that.
+fn boots_slowly(arguments: &CompareArgs, plan: &Plan) -> bool {
+    let of_linux = |(_, start): &(String, Start)| match start {
+        Start::Boot(prepared) => *prepared.kind() == GuestKind::Linux,
+        Start::Snapshot(_) => false,
+    };
+    plan.works.iter().all(of_linux)
+        && plan.systems.iter().any(|on| on.config.fidelity != FidelityName::Counts)
+        && start::could_be_warm(&arguments.linux, &plan.shared, &plan.systems)
 }
 
 /// Refuses sizes of workloads that no guest of these systems could run with.

@@ -293,12 +293,22 @@ pub(crate) fn check_warm(
     if !shared.is_empty() {
         return Err(Failure::Usage("--warm: a guest with sections or reserved memory has to boot".to_owned()));
     }
-    match systems.iter().find(|on| on.has_guest_segment() || on.config.segment.region.is_some()) {
+    match with_region(systems) {
         Some(on) => {
             Err(Failure::Usage(named(&on.system, &"a guest with a primary region has to boot; without --warm it does")))
         }
         None => Ok(()),
     }
+}
+
+/// Whether a guest that boots could go on from the state of a boot that is kept.
+pub(crate) fn could_be_warm(arguments: &LinuxArgs, shared: &SharedMemory, systems: &[Arc<Configured>]) -> bool {
+    !arguments.warm && arguments.allows_warm() && shared.is_empty() && with_region(systems).is_none()
+}
+
+/// The first of these systems whose guest has a primary region, which it takes at its boot.
+fn with_region(systems: &[Arc<Configured>]) -> Option<&Arc<Configured>> {
+    systems.iter().find(|on| on.has_guest_segment() || on.config.segment.region.is_some())
 }
 
 /// What the configuration of a guest begins with: one that goes on does so as warm as it was.
