@@ -133,7 +133,16 @@ fn wrong_paths_make_a_guest_faster_and_are_the_same_under_every_engine() {
 fn a_stream_that_crosses_pages_is_faster_under_every_scheme_and_walks_as_much() {
     let of = |page_end: &str, engine: &str| {
         let schemes = "native,native:2M,nested,nested:2M+4K,shadow,flat,dual-direct";
-        let machine = ["--workload", "stream:2M", "--scheme", schemes, "--set", "guest_time=instructions"];
+        let machine = [
+            "--workload",
+            "stream:2M",
+            "--append",
+            "iterations=3",
+            "--scheme",
+            schemes,
+            "--set",
+            "guest_time=instructions",
+        ];
         let core = ["--set", "host=xeon-2017", "--set", "fidelity=core", "--set", engine];
         let page_end = format!("host.core.prefetch.stream.page_end={page_end}");
         compare(&[&machine[..], &core, &["--set", &page_end]].concat())

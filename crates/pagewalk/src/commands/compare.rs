@@ -207,7 +207,8 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     printer.say(&format!("\n{}", times.explained()))?;
     if boots_slowly(arguments, &plan) {
-        printer.say("Linux booted under each system; with --warm it boots once for all of them (docs/linux-guest.md)\n")?;
+        printer
+            .say("Linux booted under each system; with --warm it boots once for all of them (docs/linux-guest.md)\n")?;
     }
     let noted = notes(&runs);
     if !noted.is_empty() {
