@@ -17,7 +17,8 @@ use std::process::{Command, Stdio};
 type Line = BTreeMap<String, String>;
 
 /// Two workloads on two systems, in a second.
-const COMPARE: [&str; 6] = ["compare", "--workload", "gups:1M,hello", "--scheme", "native,nested", "--native"];
+const COMPARE: [&str; 8] =
+    ["compare", "--workload", "gups:1M,hello", "--scheme", "native,nested", "--native", "--fidelity", "counts"];
 
 /// A host with two guests, in a second.
 const HOST: &str = r#"
@@ -244,7 +245,8 @@ fn on_a_terminal(columns: u16, arguments: &[&str]) -> String {
 
 #[test]
 fn tables_fit_a_terminal_by_turning_rows_and_columns() {
-    let many = ["compare", "--workload", "gups:1M,hello", "--scheme", "native,nested,nested:4K+2M,shadow,nested:2M+2M"];
+    let systems = ["--scheme", "native,nested,nested:4K+2M,shadow,nested:2M+2M", "--fidelity", "counts"];
+    let many = [&["compare", "--workload", "gups:1M,hello"][..], &systems].concat();
     let details = [&many[..], &["--details", "--native"]].concat();
     let swept = [&COMPARE[..], &["--sweep", "mmu.nested_tlb=8,32"]].concat();
     for arguments in [&["hosts"][..], &["explain"], &["config", "mmu"], &many, &details, &swept] {

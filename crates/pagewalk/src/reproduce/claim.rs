@@ -2,7 +2,7 @@
 
 use super::expression::Measured;
 use super::interval::{Estimate, text};
-use super::rule::{Claim, Target};
+use super::rule::{Cause, Claim, Target};
 use crate::error::Failure;
 use std::fmt;
 
@@ -61,8 +61,37 @@ pub(crate) struct Judged<'e> {
     pub(crate) verdict: Verdict,
     /// Our number.
     pub(crate) ours: Estimate,
-    /// What came out of the controlled experiment, if the claim has one, and where that is.
-    pub(crate) cause: Option<(Estimate, Place)>,
+    /// What came out of the controlled experiment, if the claim has one.
+    pub(crate) cause: Option<Control>,
+}
+
+/// What came out of a controlled experiment.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    /// Its number.
+    pub(crate) estimate: Estimate,
+    /// What that says.
+    pub(crate) outcome: Outcome,
+}
+
+/// What a controlled experiment says of a cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// Its number is where the file predicts it.
+    Shown,
+    /// It is elsewhere.
+    NotShown,
+    /// Its interval lies across an end.
+    Undecided,
+    /// The claim's number is on a side of its band that the cause does not lead to.
+    OtherSide,
+}
+
+impl Control {
+    /// Whether the cause is shown.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.outcome == Outcome::Shown
+    }
 }
 
 impl<'e> Judged<'e> {
@@ -83,15 +112,26 @@ impl<'e> Judged<'e> {
             Estimate::of(values).map(place).ok_or_else(|| failed("no finite number".to_owned()))
         };
         let (place, ours) = estimate("ours", &claim.target)?;
-        let cause = claim.cause.as_ref().map(|cause| estimate("cause", &cause.target())).transpose()?;
+        let control = |cause: &Cause| {
+            let (place, estimate) = estimate("cause", &cause.target())?;
+            let explained = cause.explains.is_none_or(|side| side.has(ours.mean(), claim.target.band));
+            let outcome = match place {
+                _ if !explained => Outcome::OtherSide,
+                Place::Inside => Outcome::Shown,
+                Place::Outside => Outcome::NotShown,
+                Place::Across => Outcome::Undecided,
+            };
+            Ok::<Control, Failure>(Control { estimate, outcome })
+        };
+        let cause = claim.cause.as_ref().map(control).transpose()?;
         let known = claim.exact.is_some() || ours.margin().is_some();
-        let shown = cause.as_ref().is_some_and(|(place, _)| *place == Place::Inside);
+        let shown = cause.as_ref().is_some_and(Control::is_shown);
         let verdict = match place {
             Place::Inside if known => Verdict::Holds,
             Place::Outside if known && shown => Verdict::Refuted,
             Place::Inside | Place::Outside | Place::Across => Verdict::Open,
         };
-        Ok(Self { claim, verdict, ours, cause: cause.map(|(place, estimate)| (estimate, place)) })
+        Ok(Self { claim, verdict, ours, cause })
     }
 
     /// The number with its interval, the paper's, and the band.
@@ -108,12 +148,15 @@ impl<'e> Judged<'e> {
 
     /// What the controlled experiment shows, if the verdict needs one.
     pub(crate) fn shown(&self) -> String {
-        let (Some(cause), Some((estimate, place))) = (&self.claim.cause, &self.cause) else { return String::new() };
+        let (Some(cause), Some(Control { estimate, outcome })) = (&self.claim.cause, &self.cause) else {
+            return String::new();
+        };
         let Claim { digits, .. } = self.claim;
-        let outcome = match place {
-            Place::Inside => "so it is",
-            Place::Outside => "it is not so",
-            Place::Across => "the runs cannot tell",
+        let outcome = match outcome {
+            Outcome::Shown => "so it is",
+            Outcome::NotShown => "it is not so",
+            Outcome::Undecided => "the runs cannot tell",
+            Outcome::OtherSide => "our number is on the other side of the band, which this does not explain",
         };
         let target = cause.target();
         let (ours, band) = (estimate.text(*digits), band(target.band, *digits));

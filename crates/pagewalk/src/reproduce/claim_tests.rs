@@ -43,6 +43,21 @@ fn outside_the_band_it_takes_a_cause_that_is_shown() {
 }
 
 #[test]
+fn a_cause_of_numbers_on_one_side_explains_none_on_the_other() {
+    let cause = |side: &str| format!("{BANDED}{}", CAUSE.replace(" }", &format!(", explains = \"{side}\" }}")));
+    assert_eq!(verdict(&cause("above"), &[4.0, 4.0], 20.0), Verdict::Refuted);
+    assert_eq!(verdict(&cause("above"), &[0.5, 0.5], 20.0), Verdict::Open);
+    assert_eq!(verdict(&cause("below"), &[0.5, 0.5], 20.0), Verdict::Refuted);
+    assert_eq!(verdict(&cause("below"), &[4.0, 4.0], 20.0), Verdict::Open);
+    let claim = claim(&cause("above"));
+    let mut measured = Measured::new();
+    measured.insert("a", Value::from(0.5));
+    measured.insert("b", Value::from(20));
+    let shown = Judged::of(&claim, &[measured]).unwrap().shown();
+    assert!(shown.ends_with("10.00 or more: our number is on the other side of the band, which this does not explain."), "{shown}");
+}
+
+#[test]
 fn a_single_run_shows_nothing_unless_repeats_cannot_differ() {
     assert_eq!(verdict(BANDED, &[2.0], 0.0), Verdict::Open);
     assert_eq!(verdict(&[BANDED, "exact = \"a count\""].concat(), &[2.0], 0.0), Verdict::Holds);

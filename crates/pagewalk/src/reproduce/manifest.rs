@@ -38,7 +38,10 @@ impl Hashes {
             "exact": claim.exact,
             "id": claim.id,
             "paper": claim.paper,
-            "shows": claim.cause.as_ref().map(|cause| &cause.shows),
+            "shows": claim.cause.as_ref().map(|cause| match cause.explains {
+                None => json!(cause.shows),
+                Some(side) => json!([cause.shows, side]),
+            }),
             "source": claim.source,
             "targets": targets,
         });

@@ -1,6 +1,6 @@
 //! A reproduction: all of a paper's figures and claims, as JSON. docs/reproduce.md has the keys.
 
-use super::claim::{Judged, Place, Verdict};
+use super::claim::{Judged, Verdict};
 use super::experiment::{Experiment, Numbers};
 use super::expression::Measured;
 use super::figure::Filled;
@@ -133,15 +133,15 @@ fn claim(experiment: &Experiment, judged: &Judged) -> Value {
     let Target { ours, band, because } = &claim.target;
     let [low, high] = band.map(|end| end.to_string());
     let hashes = Hashes::of(experiment, claim);
-    let cause = claim.cause.as_ref().zip(judged.cause.as_ref()).map(|(cause, (estimate, place))| {
+    let cause = claim.cause.as_ref().zip(judged.cause.as_ref()).map(|(cause, control)| {
         let target = cause.target();
         json!({
             "shows": cause.shows,
-            "ours": estimate.json(),
+            "ours": control.estimate.json(),
             "expression": target.ours,
             "band": target.band.map(|end| end.is_finite().then_some(end)),
             "because": target.because,
-            "shown": *place == Place::Inside,
+            "shown": control.is_shown(),
         })
     });
     json!({

@@ -53,6 +53,28 @@ pub(crate) struct Cause {
     band: [f64; 2],
     /// Why.
     because: String,
+    /// The side of the claim's band that the cause leads to; either one, if the file does not say.
+    pub(crate) explains: Option<Side>,
+}
+
+/// A side of a band.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Side {
+    /// Above its upper end.
+    Above,
+    /// Below its lower end.
+    Below,
+}
+
+impl Side {
+    /// Whether `number` is on this side of `band`.
+    pub(crate) fn has(self, number: f64, band: [f64; 2]) -> bool {
+        match self {
+            Self::Above => number > band[1],
+            Self::Below => number < band[0],
+        }
+    }
 }
 
 impl Cause {

@@ -1,6 +1,6 @@
 //! Verdicts to keep: of each claim the verdict, our number, and the hashes of what it was judged by, without what was measured.
 
-use super::claim::Place;
+use super::claim::Control;
 use super::manifest::Hashes;
 use super::measure::Scale;
 use super::report::Reproduction;
@@ -57,8 +57,8 @@ impl Verdicts {
             ours: judged.ours.values().to_vec(),
             mean: judged.ours.mean(),
             interval: judged.ours.interval(),
-            cause: judged.cause.as_ref().map(|(estimate, _)| estimate.values().to_vec()),
-            shown: judged.cause.as_ref().map(|(_, place)| *place == Place::Inside),
+            cause: judged.cause.as_ref().map(|control| control.estimate.values().to_vec()),
+            shown: judged.cause.as_ref().map(Control::is_shown),
         });
         Self {
             paper: experiment.paper.clone(),

@@ -40,7 +40,10 @@ fn verdict(claim: &Claim, kept: &Kept) -> &'static str {
     let place = |values: &Vec<f64>, band| Place::of(&Estimate::of(values.clone()).unwrap(), band);
     let known = claim.exact.is_some() || kept.ours.len() > 1;
     let shown = claim.cause.as_ref().zip(kept.cause.as_ref());
-    let shown = shown.is_some_and(|(cause, values)| place(values, cause.target().band) == Place::Inside);
+    let shown = shown.is_some_and(|(cause, values)| {
+        cause.explains.is_none_or(|side| side.has(kept.mean, kept.band))
+            && place(values, cause.target().band) == Place::Inside
+    });
     match place(&kept.ours, claim.target.band) {
         Place::Inside if known => "holds",
         Place::Outside if known && shown => "refuted",
