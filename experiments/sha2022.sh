@@ -13,7 +13,7 @@ for my $i (1..150000) { $s = ($s * 1103515245 + 12345) & 0x7fffffff; $h{"k" . ($
 my $t = join(",", map { "$_=$h{$_}" } sort keys %h); my $n = 0; $n++ while $t =~ /k(\d+)=([a-m]+)/g;
 print length($t), " $n\n"'
 
-exec "$PAGEWALK" compare --fidelity counts --guest linux --memory 1G \
+exec "$PAGEWALK" compare --set fidelity=counts --guest linux --memory 1G \
     --scheme shadow/host=xeon-2017/shadow.coherence=write-protect,nested/host=xeon-2017,flat/host=sunway-1621 \
     --scheme shadow:4K+2M/host=xeon-2017/shadow.coherence=write-protect,nested:4K+2M/host=xeon-2017,flat:4K+2M/host=sunway-1621 \
     --set paging.guest=sv48 --set paging.host=sv48x4 --native --warmup touch --file guests \
