@@ -108,8 +108,8 @@ fn in_a_pipe(arguments: &[&str]) -> (Option<i32>, Vec<String>) {
 /// Work for some seconds: the guest loops until its time is over.
 fn loops(scratch: &Scratch, seconds: &str) -> Vec<String> {
     let slow = common::slow_host(scratch);
-    let all =
-        ["compare", "--workload", "hello,spin", "--scheme", "native,nested", "--threads", "1", "--timeout", seconds];
+    let run = ["compare", "--workload", "hello,spin", "--scheme", "native,nested", "--threads", "1"];
+    let all = [&run[..], &["--fidelity", "counts", "--timeout", seconds]].concat();
     all.iter().map(|&word| word.to_owned()).chain(slow).collect()
 }
 
@@ -137,14 +137,15 @@ fn progress_names_workload_scheme_and_phase_and_leaves_nothing_on_the_terminal()
 
 #[test]
 fn short_work_draws_nothing() {
-    let (code, output) = on_a_terminal(&["compare", "--workload", "hello", "--scheme", "native"]);
+    let (code, output) =
+        on_a_terminal(&["compare", "--workload", "hello", "--scheme", "native", "--fidelity", "counts"]);
     assert_eq!((code, output.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn without_a_terminal_each_run_that_has_ended_has_a_line() {
-    let arguments = ["compare", "--workload", "hello,gups:64K", "--scheme", "native,nested", "--threads", "1"];
-    let (code, lines) = in_a_pipe(&arguments);
+    let run = ["compare", "--workload", "hello,gups:64K", "--scheme", "native,nested", "--threads", "1"];
+    let (code, lines) = in_a_pipe(&[&run[..], &["--fidelity", "counts"]].concat());
     assert_eq!((code, lines.len()), (Some(0), 4), "{lines:#?}");
     for (number, (line, run)) in lines
         .iter()

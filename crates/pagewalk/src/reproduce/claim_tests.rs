@@ -54,7 +54,10 @@ fn a_cause_of_numbers_on_one_side_explains_none_on_the_other() {
     measured.insert("a", Value::from(0.5));
     measured.insert("b", Value::from(20));
     let shown = Judged::of(&claim, &[measured]).unwrap().shown();
-    assert!(shown.ends_with("10.00 or more: our number is on the other side of the band, which this does not explain."), "{shown}");
+    assert!(
+        shown.ends_with("10.00 or more: our number is on the other side of the band, which this does not explain."),
+        "{shown}"
+    );
 }
 
 #[test]
