@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::reproduce::Experiment;
+use crate::reproduce::claim::Place;
 use crate::reproduce::interval::Estimate;
 use crate::reproduce::rule::Claim;
 use std::path::{Path, PathBuf};
