@@ -13,6 +13,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The command that uses all of the host's processors by itself.
 const PARALLEL: &str = "compare";
@@ -98,15 +99,30 @@ pub(crate) fn measure(
     let setting = Setting { store, cache, guests: &guests, sandbox };
     let progress = Runs::new(jobs.iter().map(|job| job.arguments[0].clone()).collect(), default_threads());
     let mut results: Vec<(Job, Value)> = Vec::new();
-    for group in jobs.chunk_by(|one, next| !one.alone() && !next.alone()) {
-        let threads = if group[0].alone() { 1 } else { default_threads() };
+    let failed = AtomicBool::new(false);
+    for group in jobs.chunk_by(|one, next| one.is_parallel() == next.is_parallel()) {
+        let threads = if group[0].is_parallel() { comparisons(scale) } else { default_threads() };
         let done = side_by_side(threads, group, |job| {
-            let id = &experiment.measure[job.measure].id;
-            job.result(id, &progress, setting).map(|value| (job.clone(), value))
+            // Once one has failed, no other one begins.
+            if failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            let result = job.result(&experiment.measure[job.measure].id, &progress, setting);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            Some(result.map(|value| (job.clone(), value)))
         });
-        results.extend(done.into_iter().collect::<Result<Vec<_>, _>>()?);
+        results.extend(done.into_iter().flatten().collect::<Result<Vec<_>, _>>()?);
     }
     Ok(experiment.measure.iter().enumerate().map(|(index, measure)| Done::of(index, measure, &results)).collect())
+}
+
+/// How many comparisons run at a time. One leaves processors idle at its end, and all the time if it has a single run; a second one has them then. With the
+/// paper's sizes one takes much of the host's memory.
+const fn comparisons(scale: Scale) -> usize {
+    match scale {
+        Scale::Short => 2,
+        Scale::Full => 1,
+    }
 }
 
 fn jobs(experiment: &Experiment, scale: Scale, index: usize, measure: &Measure) -> Result<Vec<Job>, Failure> {
@@ -148,8 +164,8 @@ fn filled(table: &toml::Table, fill: &impl Fn(&str) -> String) -> toml::Table {
 }
 
 impl Job {
-    /// Whether nothing else should run beside it.
-    fn alone(&self) -> bool {
+    /// Whether it uses several processors by itself.
+    fn is_parallel(&self) -> bool {
         self.arguments[0] == PARALLEL
     }
 
@@ -180,7 +196,7 @@ impl Job {
         let report = directory.path().join("report.json");
         let mut arguments: Vec<OsString> = self.arguments.iter().map(Into::into).collect();
         arguments.extend(["--json".into(), report.clone().into()]);
-        if self.alone() {
+        if self.is_parallel() {
             arguments.extend(["--keep".into(), store.directory().into(), "--cache".into(), cache.into()]);
         }
         if let Some(text) = &self.file {
