@@ -38,7 +38,7 @@ def test_data_frames_have_a_row_for_each_run_and_numbers_as_numbers(comparison: 
 def test_a_notebook_shows_a_table_with_its_caption(comparison: pw.Comparison) -> None:
     html = comparison._repr_html_()
     assert html.count("<tr>") == len(comparison) + 1
-    assert "sandybridge-2012" in html and "time by counts" in html and "nested:4K+2M" in html
+    assert "sandybridge-2012" in html and "time by core" in html and "nested:4K+2M" in html
 
 
 def test_errors_have_the_message_of_the_command() -> None:
