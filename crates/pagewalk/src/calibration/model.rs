@@ -156,11 +156,12 @@ impl Calibrated<'_> {
                 .filter_map(|what| self.said(&format!("cache.{number}.{what}")))
                 .collect();
             if let (Ok(last), "llc") = (&self.findings.last_level, key) {
-                let size = said.map_or(f64::INFINITY, |said| said.size as f64).min(last.holds.median);
-                shape = array::any(size / line as f64, ways);
+                let said = said.map_or(f64::INFINITY, |said| said.size as f64);
+                let many = array::any(last.holds.median.min(said) / line as f64, ways);
                 comments.extend(self.said("llc.holds"));
-                comments
-                    .push("The size is that of many chases: they keep more of a cache that others use too.".to_owned());
+                let whose = if many.sets > shape.sets { "many chases" } else { "one chase" };
+                comments.push(format!("The size is that of {whose}, the greater of the two."));
+                shape.sets = shape.sets.max(many.sets);
             }
             if cache.ways.is_err() {
                 let whose = if otherwise.is_some() { "the system's word" } else { self.base_name };

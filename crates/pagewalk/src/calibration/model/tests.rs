@@ -208,16 +208,22 @@ fn steps_that_are_no_caches_are_in_the_warnings() {
 }
 
 #[test]
-fn the_last_level_has_the_size_that_many_chases_keep_and_no_more_than_the_system_says() {
+fn the_last_level_has_the_greater_of_both_sizes_and_no_more_than_the_system_says() {
     let of = |mib: f64| {
         let last_level = LastLevel { holds: spread(mib * 1048576.0), points: Vec::new() };
         let (text, model) = model(&Findings { last_level: Ok(last_level), ..findings() });
         let llc = model.caches.unwrap().llc.unwrap();
         assert!(text.contains("# last level, held with 16 chases: "), "{text}");
-        llc.size.0 as f64 / 1048576.0
+        let whose = text.lines().find_map(|line| line.strip_prefix("# The size is that of ")).unwrap().to_owned();
+        (llc.size.0 as f64 / 1048576.0, whose)
     };
-    assert!((of(40.0) - 40.0).abs() < 0.01, "its staircase ends between 14 and 23");
-    assert!((of(400.0) - 260.0).abs() < 0.01);
+    let (size, whose) = of(40.0);
+    assert!((size - 40.0).abs() < 0.01, "its staircase ends between 14 and 23, and {size} was measured");
+    assert_eq!(whose, "many chases, the greater of the two.");
+    assert!((of(400.0).0 - 260.0).abs() < 0.01);
+    let (size, whose) = of(6.0);
+    assert!((14.0..23.0).contains(&size), "one chase has kept more than 6 MiB: {size}");
+    assert_eq!(whose, "one chase, the greater of the two.");
 }
 
 /// Lines that a model with these times of the next line brings, the level, the most misses, and its text. A hit takes 2.5 ns, and one of the second level 8 ns.
