@@ -15,6 +15,7 @@ mod batch;
 mod guest;
 mod host;
 mod integer;
+mod jumps;
 mod memory;
 mod scope;
 mod templates;

@@ -77,8 +77,10 @@ pub(crate) struct Environment<'c, B: Bus> {
 }
 
 impl<'c, B: Bus> Environment<'c, B> {
-    /// Where the address of the byte map lies, in bytes, for baseline code.
+    /// Where the address of the byte map lies, in bytes, for baseline code; the code view; and the address of the clock of fetches.
     pub(crate) const CODE_MAP: usize = offset_of!(Self, code_map);
+    pub(crate) const CODE_VIEW: usize = offset_of!(Self, code_view);
+    pub(crate) const FETCH_CLOCK: usize = offset_of!(Self, fetch_clock);
 
     /// For the blocks of `code`, made for this bus.
     ///

@@ -2,7 +2,8 @@
 //!
 //! JUSTIFICATION for unsafe: the address of code becomes a handler.
 
-use super::host::{Condition, Host, OP, add, jump};
+use super::host::{Condition, Host, jump};
+use super::jumps::{append_search, jump_to_register};
 use super::scope::{has_template, is_last};
 use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
 use crate::{
@@ -43,11 +44,19 @@ impl Batch {
     pub(crate) fn finish(&mut self, translations: &Translations, bus: &BusLayout) -> &[u8] {
         for block in std::mem::take(&mut self.blocks) {
             let mut templates = Templates { output: &mut self.output, translations, bus, block };
-            for rare in std::mem::take(&mut templates.block.rare) {
-                append_rare(&mut templates, rare);
+            // What is rare may have rare cases of its own.
+            while !templates.block.rare.is_empty() {
+                for rare in std::mem::take(&mut templates.block.rare) {
+                    append_rare(&mut templates, rare);
+                }
             }
         }
-        let Output { code, handed_over, .. } = &mut self.output;
+        let Output { code, handed_over, searches, .. } = &mut self.output;
+        if let Some(fetches) = bus.fetches.filter(|_| !searches.is_empty()) {
+            let here = code.len();
+            searches.iter().for_each(|call| code.lead(*call, here));
+            append_search(code, bus, fetches, translations.jumps());
+        }
         handed_over.sort_by_key(|(opcode, _)| *opcode as u16);
         for same in handed_over.chunk_by(|one, other| one.0 == other.0) {
             let here = code.len();
@@ -72,12 +81,12 @@ fn append_block(templates: &mut Templates, mut slot: usize) {
     loop {
         let (opcode, op) = templates.translations.slot(slot);
         let op = *op;
-        if !is_inside && templates_from(templates.translations, slot) >= LEAST {
+        if !is_inside && templates_from(templates, slot) >= LEAST {
             templates.enter(slot);
             is_inside = true;
         }
         if is_inside {
-            is_inside = has_template(opcode);
+            is_inside = has_template(opcode, templates.bus);
             if is_inside {
                 append_template(templates, (opcode, &op), slot);
             } else {
@@ -93,10 +102,10 @@ fn append_block(templates: &mut Templates, mut slot: usize) {
 }
 
 /// How many micro-ops with templates follow each other from `slot` on, as far as that matters.
-fn templates_from(translations: &Translations, mut slot: usize) -> usize {
+fn templates_from(templates: &Templates, mut slot: usize) -> usize {
     for number in 0..LEAST {
-        let opcode = translations.slot(slot).0;
-        if !has_template(opcode) {
+        let opcode = templates.translations.slot(slot).0;
+        if !has_template(opcode, templates.bus) {
             return number;
         }
         if is_last(opcode) {
@@ -129,6 +138,7 @@ fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), 
                 templates.address_in_page(op, i32::from(op.rs2));
                 templates.take(slot);
             }
+            Opcode::Jalr => jump_to_register(templates, op, slot),
             _ => templates.take(slot),
         },
     }
@@ -139,14 +149,15 @@ fn append_rare(templates: &mut Templates, rare: Rare) {
     match rare {
         Rare::HandOver { from, slot } => {
             templates.output.code.lead(from, here);
-            let (opcode, distance) = (templates.translations.slot(slot).0, templates.distance(slot));
-            let Output { code, handed_over, .. } = &mut *templates.output;
-            add(code, OP, distance);
-            handed_over.push((opcode, jump(code, Condition::Always)));
+            templates.go_to_shared_handler(slot);
         }
         Rare::Taken { from, slot } => {
             templates.output.code.lead(from, here);
             templates.take(slot);
+        }
+        Rare::TakeBack { from, slot } => {
+            templates.output.code.lead(from, here);
+            templates.take_back(slot);
         }
         Rare::Resume { slot, to, place } => {
             templates.enter(slot);

@@ -157,6 +157,12 @@ pub(super) fn jump(code: &mut Code, condition: Condition) -> Jump {
     Jump(code.len())
 }
 
+/// Appends a call, which leads as a jump does.
+pub(super) fn call(code: &mut Code) -> Jump {
+    inst::callq_d::new(0).encode(code);
+    Jump(code.len())
+}
+
 /// Appends `register = register + value`; flags are changed.
 pub(super) fn add(code: &mut Code, register: Register, value: i32) {
     match i8::try_from(value) {

@@ -59,7 +59,7 @@ impl Templates<'_> {
             None => self.move_value(opcode, op),
         }
         add(&mut self.output.code, ACC, accumulator::ACCESS as i32);
-        if has_template(self.translations.slot(slot + 1).0) {
+        if has_template(self.translations.slot(slot + 1).0, self.bus) {
             self.block.rare.push(Rare::Resume { slot: slot + 1, to: self.output.code.len(), place: self.block.places });
             self.block.places += 1;
         }

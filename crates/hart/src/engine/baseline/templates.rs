@@ -2,6 +2,7 @@
 
 use super::guest::{Held, Needed};
 use super::host::{A, ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
+use super::jumps::leave_page;
 use crate::{
     Bus, EntryLayout,
     code::translations::Translations,
@@ -23,6 +24,17 @@ pub(crate) struct BusLayout {
     pub(super) entry: EntryLayout,
     /// Where an environment has the byte map of pages with translated code.
     pub(super) code_map: usize,
+    /// How jumps find their targets; `None` where only handlers do.
+    pub(super) fetches: Option<FetchLayout>,
+}
+
+/// Where an environment has what the fetch TLB is searched with.
+#[derive(Clone, Copy)]
+pub(super) struct FetchLayout {
+    /// The view.
+    pub(super) view: usize,
+    /// The address of the clock of fetches.
+    pub(super) clock: usize,
 }
 
 impl BusLayout {
@@ -30,7 +42,13 @@ impl BusLayout {
     pub(crate) fn of<B: Bus>() -> Option<Self> {
         let entry =
             B::ENTRY.filter(|_| cfg!(all(target_arch = "x86_64", target_os = "linux", target_feature = "bmi2")))?;
-        Some(Self { handler: threaded::handler::<B>, entry, code_map: Environment::<B>::CODE_MAP })
+        let fetches = FetchLayout { view: Environment::<B>::CODE_VIEW, clock: Environment::<B>::FETCH_CLOCK };
+        Some(Self {
+            handler: threaded::handler::<B>,
+            entry,
+            code_map: Environment::<B>::CODE_MAP,
+            fetches: B::FETCHES.then_some(fetches),
+        })
     }
 }
 
@@ -42,6 +60,8 @@ pub(super) struct Output {
     pub(super) entries: Vec<(usize, usize)>,
     /// Jumps to the usual handlers.
     pub(super) handed_over: Vec<(Opcode, Jump)>,
+    /// Calls of the search for a jump's target.
+    pub(super) searches: Vec<Jump>,
 }
 
 /// Code that is rarely executed.
@@ -51,6 +71,8 @@ pub(super) enum Rare {
     HandOver { from: Jump, slot: usize },
     /// The micro-op, whose link is taken, is a branch.
     Taken { from: Jump, slot: usize },
+    /// The micro-op has paid for the block, and its handler executes it from the beginning: the budget does not suffice, or where it leads is not known.
+    TakeBack { from: Jump, slot: usize },
     /// A handler goes on with the micro-op: back to `to`, with what is needed at the place.
     Resume { slot: usize, to: usize, place: usize },
 }
@@ -104,18 +126,44 @@ impl Templates<'_> {
 
     /// Takes the link behind the micro-op; where the budget is used up, its handler does.
     pub(super) fn take(&mut self, slot: usize) {
-        let distance = self.distance(slot);
-        let [cost, target] =
-            [offset_of!(Link, cost), offset_of!(Link, target)].map(|field| at(OP, SLOT + field as i32));
+        let (_, delta, _) = self.translations.link(slot);
+        if self.bus.fetches.is_some() && !(0..0x1000).contains(&delta) {
+            return leave_page(self, slot, delta);
+        }
+        let spent = self.pay(slot);
+        let target = self.of_link(slot, offset_of!(Link, target));
         let code = &mut self.output.code;
-        add(code, OP, distance);
-        inst::movq_rm::<Host>::new(A, ACC).encode(code);
-        inst::addq_rm::<Host>::new(A, cost).encode(code);
-        let spent = jump(code, Condition::Negative);
-        inst::movq_rm::<Host>::new(ACC, A).encode(code);
         inst::movq_rm::<Host>::new(OP, target).encode(code);
         inst::jmpq_m::<Host>::new(field(OP, offset_of!(MicroOp, handler))).encode(code);
-        self.output.handed_over.push((self.translations.slot(slot).0, spent));
+        self.block.rare.push(Rare::TakeBack { from: spent, slot });
+    }
+
+    /// Pays for the block up to the micro-op, from the budget. The jump is taken where that is used up.
+    pub(super) fn pay(&mut self, slot: usize) -> Jump {
+        let cost = self.of_link(slot, offset_of!(Link, cost));
+        let code = &mut self.output.code;
+        inst::addq_rm::<Host>::new(ACC, cost).encode(code);
+        jump(code, Condition::Negative)
+    }
+
+    /// Takes back what was paid, and leaves the micro-op to its handler.
+    pub(super) fn take_back(&mut self, slot: usize) {
+        let cost = self.of_link(slot, offset_of!(Link, cost));
+        inst::subq_rm::<Host>::new(ACC, cost).encode(&mut self.output.code);
+        self.go_to_shared_handler(slot);
+    }
+
+    /// Where a field of the link behind the micro-op is.
+    fn of_link(&self, slot: usize, field: usize) -> Amode<Register> {
+        at(OP, self.distance(slot) + SLOT + field as i32)
+    }
+
+    /// The usual handler executes the micro-op, which is a rare case: one jump to each handler serves all blocks.
+    pub(super) fn go_to_shared_handler(&mut self, slot: usize) {
+        let (opcode, distance) = (self.translations.slot(slot).0, self.distance(slot));
+        let Output { code, handed_over, .. } = &mut *self.output;
+        add(code, OP, distance);
+        handed_over.push((opcode, jump(code, Condition::Always)));
     }
 
     /// The usual handler executes the micro-op, which is no rare case.

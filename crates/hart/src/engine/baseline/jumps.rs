@@ -1,0 +1,101 @@
+//! Templates of jumps to other pages and to registers: what the jump cache and the fetch TLB say of the target, as
+//! [`Environment::jump`](crate::engine::environment::Environment::jump) does it.
+//!
+//! The search is code that all blocks of a batch share. Each jump has a host jump of its own, which the host's processor predicts by itself: in the handlers, all
+//! returns and calls of a guest leave by one.
+
+use super::host::{A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, add, at, call, field, jump};
+use super::templates::{BusLayout, FetchLayout, Output, Rare, Templates, of_guest};
+use crate::{
+    code::jumps::{Jump, Jumps},
+    hart::{Hart, SINK},
+    microop::MicroOp,
+};
+use cranelift_assembler_x64::inst;
+use std::mem::offset_of;
+
+/// Jumps to where a register says. The handler of the micro-op does where the target is not known.
+pub(super) fn jump_to_register(templates: &mut Templates, op: &MicroOp, slot: usize) {
+    let base = templates.read(op.rs1);
+    let code = &mut templates.output.code;
+    inst::leaq_rm::<Host>::new(A, at(base, op.imm)).encode(code);
+    inst::andq_mi_sxb::<Host>::new(A, -2).encode(code);
+    search(templates, slot);
+    let code = &mut templates.output.code;
+    if op.rd != SINK {
+        inst::movq_rm::<Host>::new(ENTRY, field(HART, offset_of!(Hart, page))).encode(code);
+        add(code, ENTRY, i32::from(op.rs2));
+        inst::movq_mr::<Host>::new(of_guest(op.rd), ENTRY).encode(code);
+    }
+    go_there(code);
+}
+
+/// Takes the link behind the micro-op, so many bytes from the start of the page and outside of it.
+pub(super) fn leave_page(templates: &mut Templates, slot: usize, delta: i32) {
+    let code = &mut templates.output.code;
+    inst::movq_rm::<Host>::new(A, field(HART, offset_of!(Hart, page))).encode(code);
+    add(code, A, delta);
+    search(templates, slot);
+    go_there(&mut templates.output.code);
+}
+
+/// Pays for the block, and searches for what [`A`] is the address of.
+fn search(templates: &mut Templates, slot: usize) {
+    let spent = templates.pay(slot);
+    let Output { code, searches, .. } = &mut *templates.output;
+    searches.push(call(code));
+    let unknown = jump(code, Condition::NotEqual);
+    templates.block.rare.extend([spent, unknown].map(|from| Rare::TakeBack { from, slot }));
+}
+
+/// Goes to what a search has found.
+fn go_there(code: &mut Code) {
+    inst::movq_mr::<Host>::new(field(HART, offset_of!(Hart, page)), A).encode(code);
+    inst::movq_mr::<Host>::new(field(HART, offset_of!(Hart, host_page)), C).encode(code);
+    inst::movq_rm::<Host>::new(OP, field(B, offset_of!(Jump, op))).encode(code);
+    inst::jmpq_m::<Host>::new(field(OP, offset_of!(MicroOp, handler))).encode(code);
+}
+
+/// Appends what searches call: whether the jump cache, which lies at `jumps`, knows the address in [`A`], and the fetch TLB has its page. If so, they are equal
+/// to the host's comparisons, [`A`] is the page, [`B`] the entry of the jump cache and [`C`] the page in the host. Blocks hold nothing meanwhile.
+pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayout, jumps: usize) {
+    inst::movq_rm::<Host>::new(B, A).encode(code);
+    inst::shrq_mi::<Host>::new(B, 1).encode(code);
+    inst::movq_rm::<Host>::new(C, A).encode(code);
+    inst::shrq_mi::<Host>::new(C, Jumps::FOLD as u8).encode(code);
+    inst::xorq_rm::<Host>::new(B, C).encode(code);
+    inst::andq_mi_sxl::<Host>::new(B, Jumps::MASK as i32).encode(code);
+    inst::shlq_mi::<Host>::new(B, const { size_of::<Jump>().trailing_zeros() as u8 }).encode(code);
+    inst::movabsq_oi::<Host>::new(C, jumps as u64).encode(code);
+    inst::addq_rm::<Host>::new(B, C).encode(code);
+    inst::cmpq_rm::<Host>::new(A, field(B, offset_of!(Jump, target))).encode(code);
+    let other = jump(code, Condition::NotEqual);
+
+    inst::movzwl_rm::<Host>::new(ENTRY, field(B, offset_of!(Jump, predicted))).encode(code);
+    inst::shlq_mi::<Host>::new(ENTRY, bus.entry.shift).encode(code);
+    inst::addq_rm::<Host>::new(ENTRY, field(ENVIRONMENT, fetches.view)).encode(code);
+    inst::movq_rm::<Host>::new(C, field(ENTRY, bus.entry.mask)).encode(code);
+    // Instructions are halves.
+    inst::orq_mi_sxb::<Host>::new(C, 1).encode(code);
+    inst::andq_rm::<Host>::new(C, A).encode(code);
+    inst::cmpq_rm::<Host>::new(C, field(ENTRY, bus.entry.read_tag)).encode(code);
+    let missed = jump(code, Condition::NotEqual);
+    inst::andq_mi_sxl::<Host>::new(A, !0xfff).encode(code);
+    inst::movq_rm::<Host>::new(C, field(ENTRY, bus.entry.addend)).encode(code);
+    inst::addq_rm::<Host>::new(C, A).encode(code);
+    inst::cmpq_rm::<Host>::new(C, field(B, offset_of!(Jump, page))).encode(code);
+    let elsewhere = jump(code, Condition::NotEqual);
+
+    let [clock, time, ..] = GUEST;
+    inst::movq_rm::<Host>::new(clock, field(ENVIRONMENT, fetches.clock)).encode(code);
+    inst::movq_rm::<Host>::new(time, at(clock, 0)).encode(code);
+    add(code, time, 1);
+    inst::movq_mr::<Host>::new(at(clock, 0), time).encode(code);
+    inst::movq_mr::<Host>::new(field(ENTRY, bus.entry.stamp), time).encode(code);
+    inst::cmpq_rm::<Host>::new(A, A).encode(code);
+    let here = code.len();
+    [other, missed, elsewhere].into_iter().for_each(|jump| code.lead(jump, here));
+    inst::retq_zo::new().encode(code);
+}
+
+const _: () = assert!(size_of::<Jump>().is_power_of_two() && Jumps::MASK < 1 << 31);
