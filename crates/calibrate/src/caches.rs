@@ -1,6 +1,7 @@
 //! Data caches: a chase through more and more memory, and chases whose lines share a set.
 
 pub(crate) mod last_level;
+pub(crate) mod reuse;
 pub(crate) mod ways;
 
 use crate::findings::{Cache, Caches, Curve, CurveKind, Finding};

@@ -1,6 +1,7 @@
 //! What is found: numbers with their spread, or why there are none.
 
 use crate::caches::last_level::LastLevel;
+use crate::caches::reuse::Reuse;
 use crate::host::Host;
 use crate::next_line::NextLine;
 use crate::overlap::branches::BehindBranches;
@@ -36,6 +37,8 @@ pub struct Findings {
     pub overlap: Overlap,
     /// The last level of caches, with many misses at a time.
     pub last_level: Finding<LastLevel>,
+    /// Whether it keeps lines that are used again.
+    pub reuse: Finding<Reuse>,
     /// The work of prefetchers.
     pub prefetch: Finding<Prefetch>,
     /// Whether a miss brings the next line.

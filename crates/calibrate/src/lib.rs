@@ -30,6 +30,7 @@ mod tlb;
 mod visits;
 
 pub use caches::last_level::{LastLevel, LastLevelProbe};
+pub use caches::reuse::Reuse;
 pub use findings::{
     Cache, Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap, Pipeline, Prefetch, Streams, TOGETHER,
     Tlb, TlbLevel, Translated, Walks,

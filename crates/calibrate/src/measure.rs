@@ -1,6 +1,7 @@
 //! One measurement after the other.
 
 use crate::caches::last_level::{self, LastLevel};
+use crate::caches::reuse::{self, Reuse};
 use crate::caches::{self, Contiguity, Through, Translation};
 use crate::findings::{Caches, Curve, CurveKind, Finding, Findings, HugeEntries, Overlap};
 use crate::host::Host;
@@ -48,6 +49,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let curve =
         |found: &LastLevel| Curve { kind: CurveKind::LastLevelSize, points: found.points.clone(), levels: Vec::new() };
     curves.extend(last_level.as_ref().ok().map(curve));
+    let reuse = reuse_in(&mut buffer, &found, &host);
     let prefetch = found.memory.clone().map(|_| overlap::prefetch(effort, &mut buffer, all));
     let next_line = found.memory.clone().map(|_| next_line::measure(effort, &mut buffer, all));
     let curve = |found: &NextLine| Curve { kind: CurveKind::NextLine, points: found.next.clone(), levels: Vec::new() };
@@ -68,6 +70,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
         huge_walks: tlbs.huge.walks,
         overlap,
         last_level,
+        reuse,
         prefetch,
         next_line,
         streams,
@@ -128,6 +131,16 @@ fn last_level_of(effort: Effort, buffer: &mut Mapping, caches: &Caches, line: us
         Ok([_, .., above, _]) => last_level::measure(effort, buffer, above.size.below, line),
         Ok(_) => Err("there are no three levels of caches".to_owned()),
         Err(reason) => Err(reason.clone()),
+    }
+}
+
+/// Whether the last of several caches keeps lines that are used again. Its size is the system's word: it holds no more, whatever others use.
+fn reuse_in(buffer: &mut Mapping, caches: &Caches, host: &Host) -> Finding<Reuse> {
+    match (caches.levels.as_deref(), host.sizes().last()) {
+        (Ok([_, .., above, _]), Some(&last)) => reuse::measure(buffer, above.size.below, last, host.line() as usize),
+        (Ok([_, .., _, _]), None) => Err("the system names no caches".to_owned()),
+        (Ok(_), _) => Err("there are no three levels of caches".to_owned()),
+        (Err(reason), _) => Err(reason.clone()),
     }
 }
 

@@ -18,6 +18,7 @@ impl Findings {
             huge_walks,
             overlap,
             last_level,
+            reuse,
             prefetch,
             next_line,
             streams,
@@ -54,6 +55,11 @@ impl Findings {
             last_level: last_level.and_then(|last_level| {
                 steady(last_level.holds)?;
                 Ok(last_level)
+            }),
+            reuse: reuse.and_then(|reuse| {
+                steady(reuse.alone)?;
+                steady(reuse.behind_scan)?;
+                Ok(reuse)
             }),
             prefetch: prefetch.and_then(|prefetch| {
                 steady(prefetch.ascending)?;

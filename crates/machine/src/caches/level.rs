@@ -1,14 +1,15 @@
-//! One cache: sets of lines in the order of their use.
+//! One cache: sets of lines, in the order of their use or with predictions of it.
 
-use config::host_model::caches::CacheModel;
+use super::rrip::{Duel, Insertion, Predictions};
+use config::host_model::{CacheReplacement, caches::CacheModel};
 
 /// No line. Lines are numbered from the start of memory, and memory has fewer.
 const NONE: u32 = u32::MAX;
 
-/// A set-associative cache with exact LRU replacement. An address is an offset in memory, so that what a set holds does not depend on where
+/// A set-associative cache, with exact LRU replacement or with [predictions](Predictions). An address is an offset in memory, so that what a set holds does not depend on where
 /// memory lies in the process.
 ///
-/// A set is a row of line numbers, from the line used last to the one whose use is longest ago. Rows are not padded: those of a last level are
+/// With LRU, a set is a row of line numbers, from the line used last to the one whose use is longest ago; with predictions, lines keep their places. Rows are not padded: those of a last level are
 /// too many for the caches of the machine that this runs on, and that is what a miss waits for.
 #[derive(Debug)]
 pub(super) struct Level {
@@ -17,6 +18,8 @@ pub(super) struct Level {
     ways: usize,
     /// log2 of the bytes of a line.
     line_shift: u32,
+    /// `None` with LRU.
+    predictions: Option<Predictions>,
 }
 
 /// What the use of a line did.
@@ -85,11 +88,18 @@ fn move_to_front(row: &mut [u32], line: u32) -> Place {
 impl Level {
     /// An empty cache. The model was checked before.
     pub(super) fn new(model: &CacheModel) -> Self {
+        let slots = model.sets() as usize * model.ways as usize;
+        let insertion = match model.replacement {
+            CacheReplacement::Lru => None,
+            CacheReplacement::Srrip => Some(Insertion::Static),
+            CacheReplacement::Drrip => Some(Insertion::Dynamic(Duel::new(model.sets()))),
+        };
         Self {
-            lines: vec![NONE; model.sets() as usize * model.ways as usize],
+            lines: vec![NONE; slots],
             sets: model.sets(),
             ways: model.ways as usize,
             line_shift: model.line.trailing_zeros(),
+            predictions: insertion.map(|insertion| Predictions::new(slots, insertion)),
         }
     }
 
@@ -105,9 +115,14 @@ impl Level {
 
     /// The set that a line belongs to.
     #[inline(always)]
+    fn set(&self, line: u32) -> u32 {
+        if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets }
+    }
+
+    /// The lines of that set.
+    #[inline(always)]
     fn row(&mut self, line: u32) -> &mut [u32] {
-        let set = if self.sets.is_power_of_two() { line & (self.sets - 1) } else { line % self.sets };
-        let first = set as usize * self.ways;
+        let first = self.set(line) as usize * self.ways;
         &mut self.lines[first..first + self.ways]
     }
 
@@ -115,6 +130,9 @@ impl Level {
     #[inline]
     pub(super) fn use_line(&mut self, offset: u64) -> Used {
         let line = self.line(offset);
+        if self.predictions.is_some() {
+            return self.use_predicted(line);
+        }
         let shift = self.line_shift;
         let row = self.row(line);
         let last = match use_in(row, line) {
@@ -124,18 +142,40 @@ impl Level {
         Used::Filled((last != NONE).then(|| u64::from(last) << shift))
     }
 
+    /// The same where uses are predicted.
+    fn use_predicted(&mut self, line: u32) -> Used {
+        let (shift, set) = (self.line_shift, self.set(line));
+        let first = set as usize * self.ways;
+        let slots = first..first + self.ways;
+        let row = &mut self.lines[slots.clone()];
+        let Some(predictions) = &mut self.predictions else { unreachable!("the caller has looked") };
+        if let Some(way) = row.iter().position(|&there| there == line) {
+            predictions.hit(first + way);
+            return Used::Hit;
+        }
+        let way = row.iter().position(|&there| there == NONE).unwrap_or_else(|| predictions.victim(slots));
+        let last = std::mem::replace(&mut row[way], line);
+        predictions.insert(set, first + way);
+        Used::Filled((last != NONE).then(|| u64::from(last) << shift))
+    }
+
     /// Uses the line at an offset if it is there; whether it is.
     pub(super) fn use_if_held(&mut self, offset: u64) -> bool {
         let line = self.line(offset);
+        let first = self.set(line) as usize * self.ways;
         let row = self.row(line);
         let Some(place) = row.iter().position(|&there| there == line) else { return false };
-        row[..=place].rotate_right(1);
+        match &mut self.predictions {
+            Some(predictions) => predictions.hit(first + place),
+            None => self.row(line)[..=place].rotate_right(1),
+        }
         true
     }
 
     /// Gives up whatever it holds of `bytes` bytes at an offset.
     pub(super) fn remove(&mut self, offset: u64, bytes: u32) {
         let last = self.line(offset + u64::from(bytes) - 1);
+        let keeps_places = self.predictions.is_some();
         for line in self.line(offset)..=last {
             let row = self.row(line);
             // Most lines that go below are gone here: all places are compared first, several at once.
@@ -143,8 +183,12 @@ impl Level {
                 continue;
             }
             if let Some(place) = row.iter().position(|&there| there == line) {
-                row[place..].rotate_left(1);
-                row[row.len() - 1] = NONE;
+                if keeps_places {
+                    row[place] = NONE;
+                } else {
+                    row[place..].rotate_left(1);
+                    row[row.len() - 1] = NONE;
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 use super::*;
+use config::host_model::CacheReplacement;
 use config::units::ByteSize;
 use hart::CacheLines;
 use proptest::prelude::*;
-use reference::{CacheShape, Hierarchy, Holds, Looks};
+use reference::{CacheShape, Hierarchy, Holds, Looks, Replaces};
 
 /// Where memory lies in the process: nothing is read there.
 const BASE: usize = 0x7000_0000_0000;
@@ -13,7 +14,7 @@ fn at(offset: u64) -> *const u8 {
 
 fn cache(sets: u32, ways: u32, line: u32, latency: u64) -> CacheModel {
     let size = ByteSize(u64::from(sets) * u64::from(ways) * u64::from(line));
-    CacheModel { size, ways, line, latency, contents: Contents::Any }
+    CacheModel { size, ways, line, latency, replacement: CacheReplacement::Lru, contents: Contents::Any }
 }
 
 /// 1 KiB of L1D, 1 KiB of L1I, 4 KiB of L2 and 16 KiB of last level.
@@ -80,6 +81,56 @@ fn the_line_used_longest_ago_gives_way() {
     load(&mut caches, [line(0), line(1), line(0), line(2)]);
     assert_eq!(load(&mut caches, [line(0), line(2)]).l1d_misses, 0);
     assert_eq!(load(&mut caches, [line(1)]).l1d_misses, 1);
+}
+
+/// `small`, with a last level of 1024 lines in 256 sets, and this replacement. With dueling, 32 sets are leaders of each kind.
+fn with_last_level(replacement: CacheReplacement) -> Caches {
+    let llc = CacheModel { replacement, ..cache(256, 4, 64, 30) };
+    caches(&CachesModel { l2: None, llc: Some(llc), ..small() })
+}
+
+/// Misses of the last of so many rounds.
+fn misses_of_last(rounds: usize, mut round: impl FnMut() -> u64) -> u64 {
+    (0..rounds).fold(0, |_, _| round())
+}
+
+/// Two lines of each set are used again and again, each between lines that are used once: as many, or seven times as many.
+#[test]
+fn lines_that_are_used_again_stay_beside_a_scan_where_reuse_is_predicted() {
+    let misses = |replacement, scanned: u64| {
+        let mut caches = with_last_level(replacement);
+        let mut next = 1 << 20;
+        misses_of_last(200, || {
+            let mut missed = 0;
+            for line in 0..512 {
+                missed += load(&mut caches, [line * 64]).llc_misses;
+                load(&mut caches, (0..scanned).map(|number| next + number * 64));
+                next += scanned * 64;
+            }
+            missed
+        })
+    };
+    use CacheReplacement::{Drrip, Lru, Srrip};
+    assert_eq!([Lru, Srrip].map(|replacement| misses(replacement, 1)), [0; 2], "all of it fits");
+    assert_eq!(misses(Lru, 7), 512, "with 4096 lines between two uses of one");
+    // What leaders lose that insert the other way: both lines of each.
+    for scanned in [1, 7] {
+        let few = misses(Drrip, scanned);
+        assert!(few <= 64, "{few} beside {scanned} times as many");
+    }
+}
+
+/// A loop through twice the cache: LRU misses for ever, and so do long intervals. Mostly distant ones keep a part of it.
+#[test]
+fn a_loop_that_is_too_large_hits_where_most_new_lines_are_distant() {
+    let misses = |replacement| {
+        let mut caches = with_last_level(replacement);
+        misses_of_last(400, || load(&mut caches, (0..2048).map(|line| line * 64)).llc_misses)
+    };
+    assert_eq!([CacheReplacement::Lru, CacheReplacement::Srrip].map(misses), [2048; 2]);
+    let dueling = misses(CacheReplacement::Drrip);
+    // At best all but one way of each set that is no leader of the first kind holds a line for ever.
+    assert!((2048 - 3 * 224..1700).contains(&dueling), "{dueling}");
 }
 
 #[test]
@@ -159,6 +210,9 @@ fn what_cannot_be_built_is_named() {
     assert!(problem(&|model| model.l1d.ways = 0).contains("caches.l1d.ways"));
     assert!(problem(&|model| model.l2 = Some(cache(16, 4, 32, 1))).contains("shorter"));
     assert!(problem(&|model| model.l1d.contents = Contents::Inclusive).contains("caches.l1d.contents"));
+    assert!(
+        problem(&|model| model.l1i.replacement = CacheReplacement::Srrip).contains("caches.l1i.replacement: `lru`")
+    );
     assert!(problem(&|model| model.l2.as_mut().unwrap().contents = Contents::Victims).contains("caches.l2.contents"));
     assert!(
         problem(&|model| {
@@ -173,7 +227,12 @@ fn what_cannot_be_built_is_named() {
 /// A cache with a few sets, and the same for the reference.
 fn shapes(line: u32, sets: impl Strategy<Value = u32>) -> impl Strategy<Value = (CacheModel, CacheShape)> {
     (sets, 1..=5_u32).prop_map(move |(sets, ways)| {
-        let shape = CacheShape { sets: u64::from(sets), ways: ways as usize, line: u64::from(line) };
+        let shape = CacheShape {
+            sets: u64::from(sets),
+            ways: ways as usize,
+            line: u64::from(line),
+            replaces: Replaces::Oldest,
+        };
         (cache(sets, ways, line, 0), shape)
     })
 }
@@ -187,15 +246,29 @@ fn with(contents: Contents, (model, shape): (CacheModel, CacheShape)) -> (CacheM
     (CacheModel { contents, ..model }, (shape, holds))
 }
 
+/// The same cache with any replacement.
+fn replacing(
+    cache: impl Strategy<Value = (CacheModel, CacheShape)>,
+) -> impl Strategy<Value = (CacheModel, CacheShape)> {
+    let all = [
+        (CacheReplacement::Lru, Replaces::Oldest),
+        (CacheReplacement::Srrip, Replaces::Distant),
+        (CacheReplacement::Drrip, Replaces::DistantByDuel),
+    ];
+    (cache, prop::sample::select(all.to_vec())).prop_map(|((model, shape), (replacement, replaces))| {
+        (CacheModel { replacement, ..model }, CacheShape { replaces, ..shape })
+    })
+}
+
 /// Hierarchies of any kind, as the machine and as the reference have them.
 fn hierarchies() -> impl Strategy<Value = (CachesModel, Hierarchy)> {
     let l1 = || shapes(32, prop::sample::select(vec![1_u32, 2, 4]));
     let any_or_inclusive = || prop::sample::select(vec![Contents::Any, Contents::Inclusive]);
     let l2 = prop::option::of(
-        (any_or_inclusive(), shapes(64, 1..=6_u32)).prop_map(|(contents, cache)| with(contents, cache)),
+        (any_or_inclusive(), replacing(shapes(64, 1..=6_u32))).prop_map(|(contents, cache)| with(contents, cache)),
     );
     let any = prop::sample::select(vec![Contents::Any, Contents::Inclusive, Contents::Victims]);
-    let llc = prop::option::of((any, shapes(64, 1..=12_u32)));
+    let llc = prop::option::of((any, replacing(shapes(64, 1..=12_u32))));
     let walker = prop::sample::select(vec![WalkerName::L1d, WalkerName::L2]);
     (l1(), l1(), l2, llc, walker).prop_map(|(l1d, l1i, l2, llc, walker)| {
         // Victims are those of an L2, and so is a walker that begins there.

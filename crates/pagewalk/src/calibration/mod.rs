@@ -7,6 +7,6 @@ mod report;
 mod warnings;
 
 pub(crate) use model::Calibrated;
-pub(crate) use quantity::{Quantity, Unit, lines_under_way, quantities};
+pub(crate) use quantity::{Quantity, Unit, kept_beside_scan, lines_under_way, quantities};
 pub(crate) use report::report;
 pub(crate) use warnings::warnings;

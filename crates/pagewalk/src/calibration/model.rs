@@ -1,7 +1,7 @@
 //! The host model of what was measured. What was not comes from a base, by name.
 
 use super::array::{self, Shape};
-use super::{Quantity, lines_under_way, quantities};
+use super::{Quantity, kept_beside_scan, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
 use calibrate::{Begins, Cache, Finding, Findings, Host, NextLineLevel, Spread, TOGETHER, Tlb, Walks};
 use config::host_model::{ArrayModel, HostModel};
@@ -19,6 +19,9 @@ pub(crate) struct Calibrated<'c> {
 /// The most that the model can have of lines that the L2 waits for, and of strides that its prefetcher runs ahead.
 const MOST_MISSES: f64 = 256.0;
 const MOST_STRIDES: f64 = 64.0;
+
+/// With LRU a last level keeps nothing beside a scan, and with a prediction of reuse nearly all. Which of the two is nearer?
+const KEPT: f64 = 0.5;
 
 /// A number of the model with its comment.
 struct Line {
@@ -177,6 +180,9 @@ impl Calibrated<'_> {
                 format!("{} = {latency}", name("latency")),
             ];
             lines.push(Line { comment: comments.join("\n"), text: text.join("\n") });
+            if key == "llc" {
+                lines.extend(self.replacement());
+            }
         }
         let memory = self.findings.caches.memory.as_ref().ok().and_then(|latency| self.cycles(latency));
         let memory = memory.and_then(|cycles| {
@@ -184,6 +190,14 @@ impl Calibrated<'_> {
         });
         lines.extend(memory);
         lines
+    }
+
+    /// Which line makes room in the last level: whatever is used longest ago, or not what is used again.
+    fn replacement(&self) -> Option<Line> {
+        let share = kept_beside_scan(self.findings).ok()?;
+        let (kept, name) = if share.median >= KEPT { ("At least", "drrip") } else { ("Less than", "lru") };
+        let comment = format!("{}\n{kept} half of the lines stay: with LRU, none would.", self.said("llc.kept")?);
+        Some(Line { comment, text: format!("llc.replacement = \"{name}\"") })
     }
 
     /// Whether the base has a number of this dotted name: a model that has none of a core takes none.

@@ -16,6 +16,8 @@ pub(crate) enum Unit {
     Misses,
     /// In a cycle.
     Instructions,
+    /// Of a whole, which is 1; texts have a hundred times that.
+    Share,
 }
 
 impl Unit {
@@ -29,6 +31,7 @@ impl Unit {
             Self::Hertz => "GHz",
             Self::Misses => "misses",
             Self::Instructions => "a cycle",
+            Self::Share => "%",
         }
     }
 
@@ -36,6 +39,7 @@ impl Unit {
     pub(crate) const fn exact_name(self) -> &'static str {
         match self {
             Self::Hertz => "Hz",
+            Self::Share => "share",
             other => other.name(),
         }
     }
@@ -46,6 +50,7 @@ impl Unit {
             Self::Bytes => size(value),
             Self::Entries | Self::Ways => format!("{value:.0}"),
             Self::Hertz => format!("{:.2}", value / 1e9),
+            Self::Share => format!("{:.0}", 100.0 * value),
             Self::Cycles | Self::Nanoseconds | Self::Misses | Self::Instructions => {
                 format!("{value:.*}", if value.abs() < 99.95 { 1 } else { 0 })
             }
@@ -173,6 +178,7 @@ const SECOND: &str =
 const MOST: &str = "the same with 1 to 12 misses at a time: the most with which at least half of the lines are there, of those behind one that missed";
 const HELD: &str =
     "16 chases at the same time through more and more memory: the most of a share that hits times the size";
+const REUSED: &str = "a chase through twice the cache above, behind loads of as many bytes of other lines as the system says that this one has";
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -264,6 +270,13 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     ));
     let holds = findings.last_level.as_ref().map(|last| last.holds).map_err(Clone::clone);
     all.push(Quantity::new("llc.holds", "last level, held with 16 chases", Unit::Bytes, HELD, spread(&holds)));
+    all.push(Quantity::new(
+        "llc.kept",
+        "last level, kept beside a scan",
+        Unit::Share,
+        REUSED,
+        spread(&kept_beside_scan(findings)),
+    ));
     let order = |of: fn(&calibrate::Prefetch) -> Spread| findings.prefetch.as_ref().map(of).map_err(Clone::clone);
     all.push(time("prefetch.ascending", "memory, lines ascending", PREFETCH, order(|prefetch| prefetch.ascending)));
     all.push(time("prefetch.random", "memory, lines random in a page", PREFETCH, order(|prefetch| prefetch.random)));
@@ -296,6 +309,15 @@ pub(crate) fn quantities(findings: &Findings) -> Vec<Quantity> {
     all.push(time("branches.predicted", "load and branch, all one way", BRANCH, behind(|loads| loads.predicted)));
     all.push(time("branches.random", "load and branch, random ways", BRANCH, behind(|loads| loads.random)));
     all
+}
+
+/// The share of lines used again that the last level keeps beside a scan.
+pub(crate) fn kept_beside_scan(findings: &Findings) -> Finding<Spread> {
+    let reuse = findings.reuse.as_ref().map_err(Clone::clone)?;
+    let memory = findings.caches.memory.as_ref().map_err(Clone::clone)?;
+    let levels = findings.caches.levels.as_ref().map_err(Clone::clone)?;
+    let last = levels.last().ok_or("there is no cache")?;
+    Ok(reuse.share_kept(&last.latency, memory))
 }
 
 /// Lines of a stream that are under way at a time, by Little's law.

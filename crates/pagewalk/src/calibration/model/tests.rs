@@ -2,8 +2,10 @@ use super::*;
 use crate::calibration::warnings;
 use calibrate::staircase::Point;
 use calibrate::{
-    BehindBranches, Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Streams, SystemCache, TlbLevel, Walks,
+    BehindBranches, Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Reuse, Streams, SystemCache, TlbLevel,
+    Walks,
 };
+use config::host_model::CacheReplacement;
 
 fn spread(median: f64) -> Spread {
     Spread { median, low: median * 0.99, high: median * 1.01 }
@@ -59,6 +61,7 @@ fn findings() -> Findings {
         huge_walks: nothing(),
         overlap: Overlap { memory: Ok(spread(16.0)), last_level: nothing() },
         last_level: nothing(),
+        reuse: nothing(),
         prefetch: nothing(),
         next_line: nothing(),
         streams: nothing(),
@@ -224,6 +227,24 @@ fn the_last_level_has_the_greater_of_both_sizes_and_no_more_than_the_system_says
     let (size, whose) = of(6.0);
     assert!((14.0..23.0).contains(&size), "one chase has kept more than 6 MiB: {size}");
     assert_eq!(whose, "one chase, the greater of the two.");
+}
+
+/// From memory a load takes 100 ns, and from the last level 31.
+#[test]
+fn a_last_level_that_keeps_half_of_what_is_used_again_predicts_reuse() {
+    let of = |behind_scan| {
+        let reuse = Reuse { alone: spread(35.0), behind_scan: spread(behind_scan) };
+        let (text, model) = model(&Findings { reuse: Ok(reuse), ..findings() });
+        (model.caches.unwrap().llc.unwrap().replacement, text)
+    };
+    let (replacement, text) = of(50.0);
+    assert_eq!(replacement, CacheReplacement::Drrip, "{text}");
+    assert!(text.contains("# last level, kept beside a scan: 78 %, between 77 and 79"), "{text}");
+    let (replacement, text) = of(80.0);
+    assert_eq!(replacement, CacheReplacement::Lru, "{text}");
+    assert!(text.contains("# Less than half of the lines stay"), "{text}");
+    let (_, untouched) = model(&findings());
+    assert_eq!(untouched.caches.unwrap().llc.unwrap().replacement, CacheReplacement::Lru, "the base's");
 }
 
 /// Lines that a model with these times of the next line brings, the level, the most misses, and its text. A hit takes 2.5 ns, and one of the second level 8 ns.
