@@ -57,8 +57,8 @@ impl Findings {
                 Ok(last_level)
             }),
             reuse: reuse.and_then(|reuse| {
+                // Behind a scan, repeats differ by what others bring into the cache meanwhile.
                 steady(reuse.alone)?;
-                steady(reuse.behind_scan)?;
                 Ok(reuse)
             }),
             prefetch: prefetch.and_then(|prefetch| {

@@ -11,7 +11,7 @@ use crate::timing::nanoseconds;
 use crate::visits::{Lines, Window};
 
 /// How often the lines are used behind a scan.
-const ROUNDS: usize = 9;
+const ROUNDS: usize = 41;
 
 /// Nanoseconds of a load of a line that is used again.
 #[derive(Clone, PartialEq, Debug)]

@@ -20,8 +20,9 @@ pub(crate) struct Calibrated<'c> {
 const MOST_MISSES: f64 = 256.0;
 const MOST_STRIDES: f64 = 64.0;
 
-/// With LRU a last level keeps nothing beside a scan, and with a prediction of reuse nearly all. Which of the two is nearer?
-const KEPT: f64 = 0.5;
+/// With LRU a last level keeps nothing beside a scan, and others who use it can only take away: a quarter of the repeats have to show this share, which no noise of
+/// memory makes.
+const KEPT: f64 = 0.25;
 
 /// A number of the model with its comment.
 struct Line {
@@ -195,8 +196,12 @@ impl Calibrated<'_> {
     /// Which line makes room in the last level: whatever is used longest ago, or not what is used again.
     fn replacement(&self) -> Option<Line> {
         let share = kept_beside_scan(self.findings).ok()?;
-        let (kept, name) = if share.median >= KEPT { ("At least", "drrip") } else { ("Less than", "lru") };
-        let comment = format!("{}\n{kept} half of the lines stay: with LRU, none would.", self.said("llc.kept")?);
+        let (why, name) = if share.high >= KEPT {
+            ("Lines that are used again stay, as far as others let them: with LRU, none would.", "drrip")
+        } else {
+            ("Lines that are used again do not stay.", "lru")
+        };
+        let comment = format!("{}\n{why}", self.said("llc.kept")?);
         Some(Line { comment, text: format!("llc.replacement = \"{name}\"") })
     }
 
