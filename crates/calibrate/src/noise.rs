@@ -7,7 +7,7 @@ use crate::spread::Spread;
 const MOST: f64 = 0.5;
 
 impl Findings {
-    /// The same, with a reason in place of each number that is too noisy.
+    /// The same, with a reason in place of each number that is too noisy. What a cache keeps beside a scan is a lower bound however noisy it is.
     pub(crate) fn without_noise(self) -> Self {
         let Self {
             pipeline,
@@ -18,7 +18,6 @@ impl Findings {
             huge_walks,
             overlap,
             last_level,
-            reuse,
             prefetch,
             next_line,
             streams,
@@ -55,11 +54,6 @@ impl Findings {
             last_level: last_level.and_then(|last_level| {
                 steady(last_level.holds)?;
                 Ok(last_level)
-            }),
-            reuse: reuse.and_then(|reuse| {
-                // Behind a scan, repeats differ by what others bring into the cache meanwhile.
-                steady(reuse.alone)?;
-                Ok(reuse)
             }),
             prefetch: prefetch.and_then(|prefetch| {
                 steady(prefetch.ascending)?;

@@ -23,11 +23,12 @@ pub struct Reuse {
 }
 
 impl Reuse {
-    /// The share of the lines that is still in the last level behind the scan, if a load takes so many nanoseconds from there, and from memory.
+    /// The share of the lines that is still in the last level behind the scan, if a load takes so many nanoseconds from there, and from memory. Others may take lines
+    /// away even between two turns, so that the quickest quarter of those tells what a turn takes whose lines are all there.
     #[must_use]
     pub fn share_kept(&self, last_level: &Spread, memory: &Spread) -> Spread {
         let miss = memory.median - last_level.median;
-        let lost = self.behind_scan.less(&self.alone).scaled(1.0 / miss);
+        let lost = self.behind_scan.less(&Spread::exact(self.alone.low)).scaled(1.0 / miss);
         Spread { median: 1.0 - lost.median, low: 1.0 - lost.high, high: 1.0 - lost.low }
     }
 }
