@@ -6,6 +6,7 @@
 //! goes at once; so a pointer to a micro-op stays good while an engine runs, because the arena is cleared only in the run loop.
 
 mod block;
+mod heat;
 mod hot;
 pub(crate) mod jumps;
 pub mod models;

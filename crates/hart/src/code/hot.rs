@@ -5,9 +5,10 @@
 //! translated once more, behind a micro-op that enters the unit; of the old ones the first micro-op leads to the new (`unit.rs`). Another thread of the
 //! host compiles the unit meanwhile (`waiting.rs`).
 
+use super::heat::Heat;
 use super::jumps::Jumps;
 use super::place::Place;
-use super::region::{Growth, Heat, Links, Region};
+use super::region::{Growth, Links, Region};
 use super::translations::Translations;
 use super::unit::Unit;
 use super::units::Units;
@@ -42,9 +43,6 @@ const PACE: u64 = 2;
 /// Where blocks have baseline code, a unit has to be so many times as hot: it saves a part of what it would save against an interpreter, and compiling
 /// takes the time of a processor that others may need (docs/performance.md has what other values give).
 const WORTH_OVER_BASELINE: u64 = 64;
-
-/// Blocks whose samples are kept; when there are more, counting starts again.
-const MOST_SAMPLED: usize = 1 << 16;
 
 /// What a sample demands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +96,7 @@ impl Hot {
     fn pays(&self, region: &Region) -> bool {
         let cost = region.ops as u64 * COST_OF_OP;
         let worth = if self.follows_baseline { WORTH_OVER_BASELINE } else { 1 };
-        let heat = |block: &Block| self.heat.get(&(block.page, block.offset)).copied().unwrap_or(0);
+        let heat = |block: &Block| self.heat.at(block.page, block.offset);
         region.blocks.iter().map(heat).sum::<u64>() >= cost * worth && self.spent + cost <= FIRST + self.sampled / SHARE
     }
 
@@ -174,13 +172,9 @@ impl Hot {
         }
         let dropped = self.dropped.get(&page).copied().unwrap_or(0).min(MOST_DOUBLINGS);
         let step = u64::from(hotness.0) << dropped;
-        if self.heat.len() == MOST_SAMPLED {
-            self.heat.clear();
-        }
-        let heat = self.heat.entry((page, offset)).or_default();
-        let before = std::mem::replace(heat, *heat + u64::from(instructions));
+        let [before, heat] = self.heat.add(page, offset, u64::from(instructions));
         // Whether it is hot is asked once in a number of instructions.
-        if before / step == *heat / step {
+        if before / step == heat / step {
             return AfterSample::GoOn;
         }
         if self.compiler.as_ref().is_some_and(|compiler| !compiler.has_room()) {
@@ -214,7 +208,7 @@ impl Hot {
         let cost = region.ops as u64 * COST_OF_OP;
         self.spent += cost;
         for block in &region.blocks {
-            self.heat.remove(&(block.page, block.offset));
+            self.heat.forget(block.page, block.offset);
             self.dropped.entry(block.page).or_insert(0);
         }
         let unit = Unit::translate::<B>(code, self.begun as u32, region.blocks);

@@ -1,23 +1,20 @@
 //! Which blocks are compiled together: a hot block, those that its links and calls have led to, and theirs in turn.
 
+use super::heat::Heat;
 use super::jumps::Jumps;
 use super::place::Place;
 use super::translations::{MAX_BLOCK_SLOTS, Translations};
 use super::waiting::Waiting;
 use crate::{
     engine::compiled::{Block, calls, compiled_part, is_link, returns},
-    host_page::HostPage,
     microop::ENTRY_SLOTS,
     ops::Opcode,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The most blocks of a unit, and the most micro-ops.
 const MOST_BLOCKS: usize = 32;
 const MOST_OPS: usize = 600;
-
-/// Instructions sampled, by the page and the offset of the block.
-pub(super) type Heat = HashMap<(HostPage, u16), u64>;
 
 /// Which links of a block lead to what is compiled with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,8 +77,8 @@ impl Growth<'_> {
 
     /// The blocks of a page at which instructions were sampled, but for the one at `place`.
     fn sampled_places(&self, place: Place) -> impl Iterator<Item = Place> {
-        let sampled = move |offset: &u16| *offset != place.offset && self.heat.contains_key(&(place.page, *offset));
-        self.code.places(place.page).filter(sampled).map(move |offset| Place { offset, ..place })
+        let others = self.heat.offsets(place.page).filter(move |&offset| offset != place.offset);
+        others.map(move |offset| Place { offset, ..place })
     }
 
     /// Whether the block at `slot` ends in a jump to a register that is no return: by a table, or to a function whose address is in a variable.

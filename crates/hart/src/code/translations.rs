@@ -163,12 +163,6 @@ impl Translations {
         (slot != NO_BLOCK).then_some(slot as usize)
     }
 
-    /// The offsets of a page at which translated blocks begin, ascending.
-    pub(super) fn places(&self, page: HostPage) -> impl Iterator<Item = u16> {
-        let starts = self.pages[self.index(page)].iter().flat_map(|blocks| blocks.starts.iter().enumerate());
-        starts.filter(|(_, slot)| **slot != NO_BLOCK).map(|(half, _)| 2 * half as u16)
-    }
-
     /// Whether there is room for `slots` more, beside a scratch block.
     pub(super) fn has_room(&self, slots: usize) -> bool {
         self.ops.len() + slots + SCRATCH <= ARENA

@@ -17,6 +17,7 @@ mod host;
 mod integer;
 mod jumps;
 mod memory;
+mod other_page;
 mod scope;
 mod templates;
 

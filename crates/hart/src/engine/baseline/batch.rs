@@ -2,8 +2,9 @@
 //!
 //! JUSTIFICATION for unsafe: the address of code becomes a handler.
 
-use super::host::{Condition, Host, jump};
+use super::host::{Code, Condition, Host, Jump, jump};
 use super::jumps::{append_search, jump_to_register};
+use super::other_page::{append_look, append_looks};
 use super::scope::{has_template, is_last};
 use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
 use crate::{
@@ -51,18 +52,15 @@ impl Batch {
                 }
             }
         }
-        let Output { code, handed_over, searches, .. } = &mut self.output;
+        let Output { code, handed_over, searches, looks, .. } = &mut self.output;
+        let slots = translations.page_slots().address();
+        lead_by_operation(code, looks, |code, opcode| append_looks(code, bus, opcode, slots));
         if let Some(fetches) = bus.fetches.filter(|_| !searches.is_empty()) {
             let here = code.len();
             searches.iter().for_each(|call| code.lead(*call, here));
             append_search(code, bus, fetches, translations.jumps());
         }
-        handed_over.sort_by_key(|(opcode, _)| *opcode as u16);
-        for same in handed_over.chunk_by(|one, other| one.0 == other.0) {
-            let here = code.len();
-            same.iter().for_each(|(_, jump)| code.lead(*jump, here));
-            go_to_handler(code, bus, same[0].0);
-        }
+        lead_by_operation(code, handed_over, |code, opcode| go_to_handler(code, bus, opcode));
         code.bytes()
     }
 
@@ -72,6 +70,16 @@ impl Batch {
             // SAFETY: code at an entry is entered as a handler is, and goes on as one does.
             (*slot, unsafe { std::mem::transmute::<usize, Handler>(address + offset) })
         })
+    }
+}
+
+/// Appends the code that jumps lead to, once for each operation.
+fn lead_by_operation(code: &mut Code, jumps: &mut [(Opcode, Jump)], mut append: impl FnMut(&mut Code, Opcode)) {
+    jumps.sort_by_key(|(opcode, _)| *opcode as u16);
+    for same in jumps.chunk_by(|one, other| one.0 == other.0) {
+        let here = code.len();
+        same.iter().for_each(|(_, jump)| code.lead(*jump, here));
+        append(code, same[0].0);
     }
 }
 
@@ -150,6 +158,10 @@ fn append_rare(templates: &mut Templates, rare: Rare) {
         Rare::HandOver { from, slot } => {
             templates.output.code.lead(from, here);
             templates.go_to_shared_handler(slot);
+        }
+        Rare::OtherPage { from, slot, back } => {
+            templates.output.code.lead(from, here);
+            append_look(templates, slot, back);
         }
         Rare::Taken { from, slot } => {
             templates.output.code.lead(from, here);

@@ -34,6 +34,9 @@ pub(super) const C: Register = Register(10);
 /// Hold guest registers between templates.
 pub(super) const GUEST: [Register; 4] = [Register(11), Register(12), Register(13), Register(14)];
 
+/// The stack's end, which only calls within the code move.
+pub(super) const STACK: Register = Register(4);
+
 /// Holds the address of the TLB entry that the latest access has hit.
 pub(super) const ENTRY: Register = Register(15);
 
@@ -58,13 +61,12 @@ pub(super) fn at(base: Register, displacement: i32) -> Amode<Register> {
 
 /// The memory at the sum of two registers.
 pub(super) fn at_sum(base: Register, index: Register) -> Amode<Register> {
-    Amode::ImmRegRegShift {
-        base,
-        index: NonRspGpr::new(index),
-        scale: Scale::One,
-        simm32: AmodeOffset::ZERO,
-        trap: None,
-    }
+    at_index(base, index, Scale::One)
+}
+
+/// The memory at the sum of two registers, of which the second counts so many bytes.
+pub(super) fn at_index(base: Register, index: Register, scale: Scale) -> Amode<Register> {
+    Amode::ImmRegRegShift { base, index: NonRspGpr::new(index), scale, simm32: AmodeOffset::ZERO, trap: None }
 }
 
 /// The memory where the displacement of a field is known as an unsigned number.

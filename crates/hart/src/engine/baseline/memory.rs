@@ -3,11 +3,12 @@
 
 use super::guest::Needed;
 use super::host::{
-    A, ACC, B, C, Condition, ENTRY, ENVIRONMENT, HART, Host, OP, Register, VIEW, add, at, at_sum, field, jump,
+    A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, HART, Host, OP, Register, VIEW, add, at, at_sum, field, jump,
 };
 use super::scope::has_template;
 use super::templates::{Access, Rare, Templates};
 use crate::{
+    EntryLayout,
     hart::{Hart, SINK},
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
@@ -22,26 +23,30 @@ impl Templates<'_> {
         let base = self.read(op.rs1);
         let value = (opcode.class() == Class::store).then(|| self.read(op.rd));
         inst::leaq_rm::<Host>::new(A, at(base, op.imm)).encode(&mut self.output.code);
-        match &mut self.block.latest {
-            Some(latest) if latest.what.base == op.rs1 => latest.read(self.block.places),
+        let follows = match &mut self.block.latest {
+            Some(latest) if latest.what.base == op.rs1 => {
+                latest.read(self.block.places);
+                true
+            }
             _ => {
                 self.find_entry(slot);
                 let latest = Needed::new(Access { slot, base: op.rs1 }, self.block.places);
                 self.block.accesses.extend(self.block.latest.replace(latest));
+                false
             }
-        }
+        };
         let layout = self.bus.entry;
-        let code = &mut self.output.code;
-        inst::movq_rm::<Host>::new(C, field(ENTRY, layout.mask)).encode(code);
-        let low = width_in_bytes(opcode) - 1;
-        if low != 0 {
-            inst::orq_mi_sxb::<Host>::new(C, low).encode(code);
-        }
-        inst::andq_rm::<Host>::new(C, A).encode(code);
         let tag = if stores { layout.write_tag } else { layout.read_tag };
-        inst::cmpq_rm::<Host>::new(C, field(ENTRY, tag)).encode(code);
-        let misses = jump(code, Condition::NotEqual);
-        self.block.rare.push(Rare::HandOver { from: misses, slot });
+        let code = &mut self.output.code;
+        compare_tag(code, layout, tag, opcode);
+        let from = jump(code, Condition::NotEqual);
+        // A store to another page mostly misses, and an access that follows another is rarely in another page: their handlers search.
+        let misses = if stores || follows {
+            Rare::HandOver { from, slot }
+        } else {
+            Rare::OtherPage { from, slot, back: code.len() }
+        };
+        self.block.rare.push(misses);
         inst::addq_rm::<Host>::new(A, field(ENTRY, layout.addend)).encode(code);
         if stores {
             // A store to translated code is its handler's.
@@ -130,6 +135,17 @@ impl Templates<'_> {
             }
         }
     }
+}
+
+/// Appends the comparison of the address in [`A`] with a tag of the entry: they are equal where the access hits.
+pub(super) fn compare_tag(code: &mut Code, layout: EntryLayout, tag: usize, opcode: Opcode) {
+    inst::movq_rm::<Host>::new(C, field(ENTRY, layout.mask)).encode(code);
+    let low = width_in_bytes(opcode) - 1;
+    if low != 0 {
+        inst::orq_mi_sxb::<Host>::new(C, low).encode(code);
+    }
+    inst::andq_rm::<Host>::new(C, A).encode(code);
+    inst::cmpq_rm::<Host>::new(C, field(ENTRY, tag)).encode(code);
 }
 
 /// Where the hart has a floating-point register.

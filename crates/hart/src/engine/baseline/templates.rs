@@ -62,6 +62,8 @@ pub(super) struct Output {
     pub(super) handed_over: Vec<(Opcode, Jump)>,
     /// Calls of the search for a jump's target.
     pub(super) searches: Vec<Jump>,
+    /// Calls of the look for another page's entry.
+    pub(super) looks: Vec<(Opcode, Jump)>,
 }
 
 /// Code that is rarely executed.
@@ -69,6 +71,8 @@ pub(super) struct Output {
 pub(super) enum Rare {
     /// The usual handler of the micro-op executes it.
     HandOver { from: Jump, slot: usize },
+    /// The micro-op is a load from another page than the latest; it goes on at `back` where that page's entry is found.
+    OtherPage { from: Jump, slot: usize, back: usize },
     /// The micro-op, whose link is taken, is a branch.
     Taken { from: Jump, slot: usize },
     /// The micro-op has paid for the block, and its handler executes it from the beginning: the budget does not suffice, or where it leads is not known.
