@@ -5,7 +5,7 @@
 use super::host::{Code, Condition, Host, Jump, jump};
 use super::jumps::{append_search, jump_to_register};
 use super::other_page::{append_look, append_looks};
-use super::scope::{has_template, is_last};
+use super::scope::{computes, has_template, is_last};
 use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
 use crate::{
     code::translations::Translations,
@@ -130,6 +130,10 @@ fn behind(opcode: Opcode, slot: usize) -> usize {
 }
 
 fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), slot: usize) {
+    templates.block.is_overwritten = computes(opcode, templates.bus) && {
+        let (next, following) = templates.translations.slot(slot + 1);
+        computes(next, templates.bus) && following.rd == op.rd
+    };
     match opcode.class() {
         Class::immediate | Class::register => templates.integer(opcode, op),
         Class::load | Class::store | Class::float_load | Class::float_store => templates.access(opcode, op, slot),

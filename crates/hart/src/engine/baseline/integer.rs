@@ -16,6 +16,12 @@ impl Templates<'_> {
         if op.rd == SINK {
             return;
         }
+        if let Some(moved) = moved(opcode, op) {
+            let from = self.read(moved);
+            let to = self.write(op.rd);
+            copy(&mut self.output.code, to, from);
+            return self.written(op.rd, to);
+        }
         let first = self.read(op.rs1);
         let to = if opcode.class() == Class::immediate {
             let to = self.write(op.rd);
@@ -184,6 +190,14 @@ impl Templates<'_> {
                 inst::movslq_rm::<Host>::new(to, A).encode(code);
             }
         }
+    }
+}
+
+/// The register that an addition of `x0` moves, as `c.mv` does.
+fn moved(opcode: Opcode, op: &MicroOp) -> Option<u8> {
+    match (opcode, op.rs1, op.rs2 as u8) {
+        (Opcode::Add, 0, other) | (Opcode::Add, other, 0) => Some(other),
+        _ => None,
     }
 }
 

@@ -9,6 +9,12 @@ pub(super) fn is_last(opcode: Opcode) -> bool {
     matches!(opcode, O::Jal | O::Jalr | O::JalrAligned | O::MisalignedJump | O::System | O::Next | O::Straddle)
 }
 
+/// Whether the template only computes its result, from registers and immediates: it leaves the code nowhere.
+pub(super) fn computes(opcode: Opcode, bus: &BusLayout) -> bool {
+    let class = matches!(opcode.class(), Class::immediate | Class::register);
+    has_template(opcode, bus) && (class || matches!(opcode, Opcode::Li | Opcode::Auipc))
+}
+
 /// Whether there is a template for the operation. Those without are rare, long, or may end the block in other ways.
 pub(super) fn has_template(opcode: Opcode, bus: &BusLayout) -> bool {
     use Opcode as O;

@@ -101,6 +101,8 @@ pub(super) struct Block {
     /// Places so far at which code may be entered again behind an access.
     pub(super) places: usize,
     pub(super) rare: Vec<Rare>,
+    /// Whether the result of the micro-op is overwritten by the next one, and no code can be left between them.
+    pub(super) is_overwritten: bool,
 }
 
 impl Block {
@@ -199,6 +201,9 @@ impl Templates<'_> {
 
     /// The host register has the next value of the guest register.
     pub(super) fn written(&mut self, guest: u8, register: Register) {
+        if self.block.is_overwritten {
+            return;
+        }
         inst::movq_mr::<Host>::new(of_guest(guest), register).encode(&mut self.output.code);
     }
 
