@@ -2,7 +2,7 @@
 
 mod access;
 
-pub(crate) use access::{CsrAccess, InPlace};
+pub(crate) use access::{CsrAccess, InPlace, is_read};
 
 use types::{Asid, Gpa, PagingMode, Privilege, TranslationContext};
 

@@ -14,6 +14,11 @@ pub(crate) struct CsrAccess {
     rd: u8,
 }
 
+/// Whether a CSR instruction writes nothing: it sets or clears no bits, by `x0` or the immediate 0.
+pub(crate) const fn is_read(bits: u32) -> bool {
+    bits >> 12 & 3 != 1 && bits >> 15 & 31 == 0
+}
+
 impl CsrAccess {
     /// Decodes a CSR instruction and reads its source.
     pub(crate) fn decode(bits: u32, hart: &Hart) -> Self {

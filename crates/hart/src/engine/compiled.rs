@@ -9,6 +9,7 @@
 //! JUSTIFICATION for unsafe: compiled code is called by address, and calls the functions below with raw pointers. It passes on what it
 //! was entered with.
 
+mod atomic;
 mod background;
 mod called;
 mod emit;

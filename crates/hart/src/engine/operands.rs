@@ -69,6 +69,10 @@ impl Operands {
             }
             _ if matches!(opcode, Opcode::Li | Opcode::Auipc | Opcode::Jal) => (Set::default(), Set::x(rd)),
             _ if opcode == Opcode::Jalr => (Set::x(rs1), Set::x(rd)),
+            Class::load_reserved => (Set::x(rs1), Set::x(rd)),
+            Class::store_conditional | Class::atomic => (Set::x(rs1).and(Set::x(op.imm as u8)), Set::x(rd)),
+            // One that reads: it names no register but the one that it writes.
+            _ if opcode == Opcode::Csr => (Set::default(), Set::x((op.imm >> 7 & 31) as u8)),
             _ => (Set::default(), Set::default()),
         };
         Self { read, written }
@@ -79,6 +83,11 @@ impl Operands {
         match opcode {
             // The target is predicted, and the return address is known.
             Opcode::Jalr | Opcode::JalrAligned => Self { read: Set::default(), written: Set::x(op.rd) },
+            // The access is reported, and that it serializes.
+            Opcode::Csr => Self::default(),
+            _ if matches!(opcode.class(), Class::load_reserved | Class::store_conditional | Class::atomic) => {
+                Self::default()
+            }
             _ => Self::of(opcode, op),
         }
     }

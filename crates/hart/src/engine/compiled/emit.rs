@@ -331,9 +331,10 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
                     self.jump_to_register(op, slot);
                     return Flow::End;
                 }
+                Opcode::Csr if self.read_csr(op, slot) => {}
                 _ => return self.end_at(slot),
             },
-            Class::load_reserved | Class::store_conditional | Class::atomic => return self.end_at(slot),
+            Class::load_reserved | Class::store_conditional | Class::atomic => self.atomic(opcode, op, slot),
         }
         Flow::Next
     }

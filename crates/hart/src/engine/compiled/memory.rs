@@ -265,7 +265,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// The value in the exchange at `offset`.
-    fn told(&mut self, offset: usize) -> Value {
+    pub(super) fn told(&mut self, offset: usize) -> Value {
         let environment = self.environment();
         self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)
     }
@@ -277,7 +277,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, at, environment, offset as i32);
     }
 
-    fn count_access(&mut self) {
+    pub(super) fn count_access(&mut self) {
         let acc = self.f.use_var(self.acc);
         let acc = self.f.ins().iadd_imm_s(acc, accumulator::ACCESS as i64);
         self.f.def_var(self.acc, acc);

@@ -2,6 +2,7 @@
 
 use crate::{
     code::translations::Translations,
+    csr::is_read,
     hart::transfer,
     host_page::HostPage,
     microop::{MicroOp, accumulator},
@@ -50,15 +51,13 @@ fn ends(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Jal | Opcode::Next | Opcode::Jalr)
 }
 
-/// Whether compiled code executes an operation itself.
-fn executes(opcode: Opcode) -> bool {
-    match opcode.class() {
-        Class::load_reserved | Class::store_conditional | Class::atomic => false,
-        Class::single => {
-            use Opcode as O;
-            matches!(opcode, O::Li | O::Auipc | O::Nop | O::Jal | O::Jalr | O::Next | O::FloatGate | O::FetchLine)
-        }
-        _ => true,
+/// Whether compiled code executes a micro-op itself.
+fn executes(opcode: Opcode, op: &MicroOp) -> bool {
+    use Opcode as O;
+    match opcode {
+        O::Csr => is_read(op.imm as u32),
+        O::Li | O::Auipc | O::Nop | O::Jal | O::Jalr | O::Next | O::FloatGate | O::FetchLine => true,
+        _ => opcode.class() != Class::single,
     }
 }
 
@@ -74,6 +73,6 @@ pub(crate) fn compiled_part(code: &Translations, slot: usize) -> impl Iterator<I
         let slot = next?;
         let (opcode, op) = code.slot(slot);
         next = (!ends(opcode)).then(|| slot + slots_of(opcode));
-        executes(opcode).then_some((slot, opcode, op))
+        executes(opcode, op).then_some((slot, opcode, op))
     })
 }
