@@ -3,7 +3,7 @@
 //! JUSTIFICATION for unsafe: the address of code becomes a handler.
 
 use super::host::{Code, Condition, Host, Jump, jump};
-use super::jumps::{append_search, jump_to_register};
+use super::jumps::{append_search, jump_to_register, take};
 use super::other_page::{append_look, append_looks};
 use super::scope::{computes, has_template, is_last};
 use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
@@ -148,10 +148,10 @@ fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), 
             Opcode::Auipc => templates.address_in_page(op, op.imm),
             Opcode::Jal => {
                 templates.address_in_page(op, i32::from(op.rs2));
-                templates.take(slot);
+                take(templates, slot);
             }
             Opcode::Jalr => jump_to_register(templates, op, slot),
-            _ => templates.take(slot),
+            _ => take(templates, slot),
         },
     }
 }
@@ -169,7 +169,7 @@ fn append_rare(templates: &mut Templates, rare: Rare) {
         }
         Rare::Taken { from, slot } => {
             templates.output.code.lead(from, here);
-            templates.take(slot);
+            take(templates, slot);
         }
         Rare::TakeBack { from, slot } => {
             templates.output.code.lead(from, here);

@@ -30,8 +30,12 @@ pub(super) fn jump_to_register(templates: &mut Templates, op: &MicroOp, slot: us
     go_there(code);
 }
 
-/// Takes the link behind the micro-op, so many bytes from the start of the page and outside of it.
-pub(super) fn leave_page(templates: &mut Templates, slot: usize, delta: i32) {
+/// Takes the link behind the micro-op: to a block of this page, which it knows, or to another page.
+pub(super) fn take(templates: &mut Templates, slot: usize) {
+    let (_, delta, _) = templates.translations.link(slot);
+    if templates.bus.fetches.is_none() || (0..0x1000).contains(&delta) {
+        return templates.follow_link(slot);
+    }
     let code = &mut templates.output.code;
     inst::movq_rm::<Host>::new(A, field(HART, offset_of!(Hart, page))).encode(code);
     add(code, A, delta);

@@ -2,7 +2,6 @@
 
 use super::guest::{Held, Needed};
 use super::host::{A, ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
-use super::jumps::leave_page;
 use crate::{
     Bus, EntryLayout,
     code::translations::Translations,
@@ -130,12 +129,8 @@ impl Templates<'_> {
         add(&mut self.output.code, OP, -distance);
     }
 
-    /// Takes the link behind the micro-op; where the budget is used up, its handler does.
-    pub(super) fn take(&mut self, slot: usize) {
-        let (_, delta, _) = self.translations.link(slot);
-        if self.bus.fetches.is_some() && !(0..0x1000).contains(&delta) {
-            return leave_page(self, slot, delta);
-        }
+    /// Takes the link behind the micro-op, as it has been resolved; where the budget is used up, its handler does.
+    pub(super) fn follow_link(&mut self, slot: usize) {
         let spent = self.pay(slot);
         let target = self.of_link(slot, offset_of!(Link, target));
         let code = &mut self.output.code;

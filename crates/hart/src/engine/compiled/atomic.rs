@@ -1,14 +1,9 @@
 //! Atomic operations, and reads of CSRs: a call of what the interpreters do, with the registers in the hart's memory meanwhile.
 
-use super::{Call, emit::Emitter};
+use super::Call;
 use crate::{
     Bus,
-    csr::is_read,
-    engine::{
-        environment::{AfterCsr, Environment},
-        exchange::{Exchange, HIT},
-        operands::Operands,
-    },
+    engine::environment::{AfterCsr, Environment},
     hart::Hart,
     microop::{MicroOp, accumulator},
     ops::{
@@ -18,54 +13,6 @@ use crate::{
         operations,
     },
 };
-use cranelift_codegen::ir::{InstBuilder, condcodes::IntCC, types::I64};
-use std::mem::offset_of;
-
-impl<B: Bus> Emitter<'_, '_, B> {
-    /// LR, SC or an AMO.
-    pub(super) fn atomic(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
-        let address = self.x(op.rs1);
-        self.call_on_hart(atomic_call::<B>(opcode), (opcode, op), slot, Some(address));
-        self.count_access();
-    }
-
-    /// A CSR access, which an interpreter makes unless it only reads. Returns whether there is one here.
-    pub(super) fn read_csr(&mut self, op: &MicroOp, slot: usize) -> bool {
-        let reads = is_read(op.imm as u32);
-        if reads {
-            self.call_on_hart(read_csr::<B>, (Opcode::Csr, op), slot, None);
-        }
-        reads
-    }
-
-    /// Calls what executes the micro-op on the registers in the hart's memory, where those are that it names; leaves as the function has told, or goes on.
-    fn call_on_hart(
-        &mut self,
-        function: Call,
-        (opcode, op): (Opcode, &MicroOp),
-        slot: usize,
-        address: Option<cranelift_codegen::ir::Value>,
-    ) {
-        let Operands { read, written } = Operands::of(opcode, op);
-        // What is written as well: where the function leaves before, it is what it was.
-        for register in read.and(written).integers() {
-            let value = self.x(register);
-            self.store_hart(value, Hart::x_offset(register));
-        }
-        let address = address.unwrap_or_else(|| self.constant(0));
-        self.call(function, slot, address);
-        for register in written.integers() {
-            let value = self.load_hart(I64, Hart::x_offset(register));
-            self.set_x(register, value);
-        }
-        self.read_outstanding();
-        let answer = self.told(offset_of!(Exchange, answer));
-        let on = self.f.create_block();
-        let done = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
-        self.f.ins().brif(done, on, &[], self.exit_as_told, &[]);
-        self.begin(on);
-    }
-}
 
 /// An atomic operation, as the interpreters make it. One on a page with translated code is theirs.
 ///
@@ -113,7 +60,13 @@ unsafe fn execute<T: Cell, B: Bus>(
 ///
 /// # Safety
 /// As for the handlers.
-unsafe extern "C" fn read_csr<B: Bus>(hart: *mut Hart, op: *mut MicroOp, acc: u64, environment: *mut (), _: u64) {
+pub(super) unsafe extern "C" fn read_csr<B: Bus>(
+    hart: *mut Hart,
+    op: *mut MicroOp,
+    acc: u64,
+    environment: *mut (),
+    _: u64,
+) {
     // SAFETY: as for the handlers.
     unsafe {
         let environment = &mut *environment.cast::<Environment<B>>();
@@ -155,7 +108,7 @@ macro_rules! define_atomic_calls {
         ///
         /// # Panics
         /// If it is none.
-        fn atomic_call<B: Bus>(opcode: Opcode) -> Call {
+        pub(super) fn atomic_call<B: Bus>(opcode: Opcode) -> Call {
             match opcode {
                 $(Opcode::$name => calls::$name::<B>,)*
                 _ => unreachable!("{opcode:?} is no atomic operation"),

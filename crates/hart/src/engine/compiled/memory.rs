@@ -3,16 +3,20 @@
 
 use super::{
     Call,
+    atomic::{atomic_call, read_csr},
     emit::{Emitter, PLAIN},
     load_miss, store_miss,
 };
 use crate::{
     Bus,
     code::page_slots::PageSlots,
+    csr::is_read,
     engine::{
         environment::Environment,
         exchange::{Exchange, HIT, Left},
+        operands::Operands,
     },
+    hart::Hart,
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
 };
@@ -104,6 +108,44 @@ impl<B: Bus> Emitter<'_, '_, B> {
         };
         self.f.ins().store(PLAIN, value, at, 0);
         self.count_access();
+    }
+
+    /// LR, SC or an AMO.
+    pub(super) fn atomic(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
+        let address = self.x(op.rs1);
+        self.call_on_hart(atomic_call::<B>(opcode), (opcode, op), slot, address);
+        self.count_access();
+    }
+
+    /// A CSR access, which an interpreter makes unless it only reads. Returns whether it does.
+    pub(super) fn read_csr(&mut self, op: &MicroOp, slot: usize) -> bool {
+        let reads = is_read(op.imm as u32);
+        if reads {
+            let nowhere = self.constant(0);
+            self.call_on_hart(read_csr::<B>, (Opcode::Csr, op), slot, nowhere);
+        }
+        reads
+    }
+
+    /// Calls what executes the micro-op on the registers in the hart's memory, where those are that it names. Leaves as the function has told, or goes on.
+    fn call_on_hart(&mut self, function: Call, (opcode, op): (Opcode, &MicroOp), slot: usize, address: Value) {
+        let Operands { read, written } = Operands::of(opcode, op);
+        // What is written as well: where the function leaves before, it is what it was.
+        for register in read.and(written).integers() {
+            let value = self.x(register);
+            self.store_hart(value, Hart::x_offset(register));
+        }
+        self.call(function, slot, address);
+        for register in written.integers() {
+            let value = self.load_hart(I64, Hart::x_offset(register));
+            self.set_x(register, value);
+        }
+        self.read_outstanding();
+        let answer = self.told(offset_of!(Exchange, answer));
+        let on = self.f.create_block();
+        let done = self.f.ins().icmp_imm_s(IntCC::Equal, answer, HIT as i64);
+        self.f.ins().brif(done, on, &[], self.exit_as_told, &[]);
+        self.begin(on);
     }
 
     fn address(&mut self, op: &MicroOp) -> Value {
@@ -265,7 +307,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// The value in the exchange at `offset`.
-    pub(super) fn told(&mut self, offset: usize) -> Value {
+    fn told(&mut self, offset: usize) -> Value {
         let environment = self.environment();
         self.f.ins().load(I64, PLAIN, environment, (offset_of!(Environment<B>, exchange) + offset) as i32)
     }
@@ -277,7 +319,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, at, environment, offset as i32);
     }
 
-    pub(super) fn count_access(&mut self) {
+    fn count_access(&mut self) {
         let acc = self.f.use_var(self.acc);
         let acc = self.f.ins().iadd_imm_s(acc, accumulator::ACCESS as i64);
         self.f.def_var(self.acc, acc);
