@@ -36,7 +36,9 @@ model! {
         pub latency: u64 => key("cycles from the use of a line that is there to its data")
             .number(0, 1_000_000).unit("cycles"),
         #[serde(default, skip_serializing_if = "is_lru")]
-        pub replacement: CacheReplacement => key("which line of a full set makes room: `lru`, `srrip` or `drrip`"),
+        pub replacement: CacheReplacement => key(
+            "which line of a full set makes room: `lru`, `srrip` or `drrip` ([caches.md](caches.md)); an L1 has `lru`"
+        ),
         #[serde(default, skip_serializing_if = "is_any")]
         pub contents: Contents => key(
             "what a cache holds beside the levels above it: `any`, `inclusive`, or `victims` of the L2"
