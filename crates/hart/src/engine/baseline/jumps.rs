@@ -60,8 +60,8 @@ fn go_there(code: &mut Code) {
     inst::jmpq_m::<Host>::new(field(OP, offset_of!(MicroOp, handler))).encode(code);
 }
 
-/// Appends what searches call: whether the jump cache, which lies at `jumps`, knows the address in [`A`], and the fetch TLB has its page. If so, they are equal
-/// to the host's comparisons, [`A`] is the page, [`B`] the entry of the jump cache and [`C`] the page in the host. Blocks hold nothing meanwhile.
+/// Appends what searches call: whether the jump cache, which lies at `jumps`, knows the address in [`A`], and the fetch TLB has its page. If so, the host's flags
+/// say equal, [`A`] is the page, [`B`] the entry of the jump cache and [`C`] the page in the host. The registers of [`GUEST`] are overwritten, as the block has ended.
 pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayout, jumps: usize) {
     inst::movq_rm::<Host>::new(B, A).encode(code);
     inst::shrq_mi::<Host>::new(B, 1).encode(code);
