@@ -179,6 +179,8 @@ const MOST: &str = "the same with 1 to 12 misses at a time: the most with which 
 const HELD: &str =
     "16 chases at the same time through more and more memory: the most of a share that hits times the size";
 const REUSED: &str = "a chase through twice the cache above, behind loads of as many bytes of other lines as the system says that this one has";
+/// The most that the quartiles of a share may lie apart.
+const MOST_NOISE: f64 = 0.5;
 const PREFETCH: &str = "a chase from page to page, whose lines come in this order";
 
 /// All of them.
@@ -317,7 +319,13 @@ pub(crate) fn kept_beside_scan(findings: &Findings) -> Finding<Spread> {
     let memory = findings.caches.memory.as_ref().map_err(Clone::clone)?;
     let levels = findings.caches.levels.as_ref().map_err(Clone::clone)?;
     let last = levels.last().ok_or("there is no cache")?;
-    Ok(reuse.share_kept(&last.latency, memory))
+    let share = reuse.share_kept(&last.latency, memory);
+    // Less than nothing stays nowhere: a load took longer than from memory for another reason.
+    if share.low < -MOST_NOISE / 2.0 || share.range() > MOST_NOISE {
+        let [low, high] = [share.low, share.high].map(|share| Unit::Share.text(share));
+        return Err(format!("too noisy: the quartiles of its repeats are {low} % and {high} %"));
+    }
+    Ok(share)
 }
 
 /// Lines of a stream that are under way at a time, by Little's law.

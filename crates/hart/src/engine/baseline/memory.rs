@@ -1,5 +1,5 @@
 //! Templates of loads and stores: the hit path of [`memory`](crate::ops::memory), for a bus that says how
-//! ([`EntryLayout`](crate::EntryLayout)).
+//! ([`EntryLayout`]).
 
 use super::guest::Needed;
 use super::host::{

@@ -1,5 +1,5 @@
 //! Loads that do not hit the entry they hit last: one look at the entry where their page was found last
-//! ([`PageSlots`](crate::code::page_slots::PageSlots)), as their handlers have it.
+//! ([`PageSlots`]), as their handlers have it.
 //!
 //! The code is one for all loads of a kind of a batch. It goes back to the load, or on to its handler.
 

@@ -243,6 +243,10 @@ fn a_last_level_that_keeps_what_is_used_again_predicts_reuse() {
     let (replacement, text) = of(100.0);
     assert_eq!(replacement, CacheReplacement::Lru, "{text}");
     assert!(text.contains("# Lines that are used again do not stay."), "{text}");
+    let noisy = Reuse { alone: spread(35.0), behind_scan: Spread { median: 200.0, low: 80.0, high: 300.0 } };
+    let (text, left) = model(&Findings { reuse: Ok(noisy), ..findings() });
+    assert_eq!(left.caches.unwrap().llc.unwrap().replacement, CacheReplacement::Lru, "the base's");
+    assert!(text.contains("# last level, kept beside a scan: too noisy: the quartiles"), "{text}");
     let (_, untouched) = model(&findings());
     assert_eq!(untouched.caches.unwrap().llc.unwrap().replacement, CacheReplacement::Lru, "the base's");
 }
