@@ -32,7 +32,7 @@ pub use faulty::FaultyKeys;
 pub use guest::{GuestKeys, HugePages};
 pub use isa::IsaKeys;
 pub use mmu::{AdName, MmuKeys};
-pub use names::{AttributeName, EngineName, FidelityName, FootprintName, GuestTimeName};
+pub use names::{AttributeName, EngineName, FastForwardName, FidelityName, FootprintName, GuestTimeName};
 pub use paging::{GuestPaging, HostPaging, PagingKeys};
 pub use plic::{PlicContextsName, PlicKeys};
 pub use reference::{reference, table};
@@ -61,6 +61,11 @@ settings! {
             "how time is kept: `counts`, a table reference has a fixed cost; `cycles`, data, instructions and table entries \
              come through modelled caches ([caches.md](caches.md)); `core`, through the same, and what waits for them \
              overlaps as in an out-of-order core ([core.md](core.md)). `compare` takes `core` where it is not set ([time.md](time.md))"
+        ),
+        pub fast_forward: FastForwardName = FastForwardName::Off => key(
+            "where fidelity `cycles` or `core` models caches and cores: `off`, from the first instruction on; `on`, from the begin of a region \
+             of interest to its end. Outside of regions an instruction waits for nothing then, and caches are empty when the first one begins \
+             ([time.md](time.md#fast-forward))"
         ),
         pub guest_time: GuestTimeName = GuestTimeName::Cycles => key(
             "what the guest's `time` and its timers follow: `cycles`, all that a pCPU takes; `instructions`, those of instructions \

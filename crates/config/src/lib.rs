@@ -13,8 +13,8 @@ pub mod units;
 pub mod warmup;
 
 pub use config::{
-    AdName, AttributeName, BalloonKeys, Config, ConfigBuilder, ConfigError, DiskKeys, EngineName, FaultyKeys,
-    FidelityName, FilterBits, FilterKeys, FootprintName, GuestKeys, GuestPaging, GuestTimeName, HostPaging,
+    AdName, AttributeName, BalloonKeys, Config, ConfigBuilder, ConfigError, DiskKeys, EngineName, FastForwardName,
+    FaultyKeys, FidelityName, FilterBits, FilterKeys, FootprintName, GuestKeys, GuestPaging, GuestTimeName, HostPaging,
     HostSettings, HugePages, IsaKeys, MmuKeys, OpenKeys, PagingKeys, PlicContextsName, PlicKeys, ReplacementKeys,
     SbiKeys, SegmentKeys, SwapKeys, Switch, reference, table,
 };

@@ -24,11 +24,11 @@ use crate::{
     parts::shadow_intervals::ShadowIntervals,
     parts::switch::Switch,
     sections::GuestSections,
-    state::{Guest, MachineState, Processor},
+    state::{Guest, MachineState, Processor, fast_forward},
 };
 use config::host_model::HostModel;
 use config::warmup::Warmup;
-use config::{Config, ConfigError, FidelityName, SwapKeys};
+use config::{Config, ConfigError, FastForwardName, FidelityName, SwapKeys};
 use devices::{
     Block, ConsoleInput, DiscardFrames, DiskError, FileServer, FileSystem, Net, Platform, PlatformConfig, Rng,
     TreeDescription, VirtioDevice, device_tree, leave_room,
@@ -111,6 +111,7 @@ impl Machine {
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
+            fast_forward: state.caches.is_some() && config.fast_forward == FastForwardName::On,
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
         let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling, plan.pause_limits);
@@ -118,6 +119,9 @@ impl Machine {
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..harts::isa(config) };
+        if pace.fast_forward {
+            fast_forward::set_aside(&mut state);
+        }
         let mut machine = Self::new(state, isa, config.paging.guest.mode(), pace, dispatch);
         machine.extensions = config.sbi.extensions();
         machine.faults = faults;

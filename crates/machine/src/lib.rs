@@ -16,6 +16,7 @@ mod profile;
 mod results;
 mod schedule;
 pub mod sections;
+mod set_aside;
 pub mod snapshot;
 mod state;
 
@@ -53,7 +54,7 @@ pub use results::events::{
 pub use results::footprint::FootprintStatistics;
 pub use results::gauge::{Gauge, Phase};
 pub use results::intervals::{HartReading, Interval, IntervalLength, Intervals, Reading};
-pub use results::outcome::Outcome;
+pub use results::outcome::{Outcome, Unmeasured};
 pub use results::statistics::{Statistics, Time};
 pub use results::trace::Stay;
 pub use results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks};

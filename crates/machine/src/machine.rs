@@ -3,6 +3,7 @@
 mod balloon;
 mod dispatch;
 mod doing;
+mod fast_forward;
 mod faults;
 mod firmware;
 mod inconsistency;
@@ -45,7 +46,7 @@ use crate::{
     parts::vcpu::{Activity, Standing, Vcpu},
     results::events::EventInterrupt,
     results::gauge::Watched,
-    results::outcome::Outcome,
+    results::outcome::{Outcome, Unmeasured},
     schedule::{TimeLimit, Turn, next_turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
@@ -73,8 +74,20 @@ pub struct Pace {
     pub timeout_seconds: Option<u64>,
     /// Instructions of a region of interest before it is measured.
     pub warmup: u64,
+    /// Whether caches and cores are modelled in regions of interest only.
+    pub fast_forward: bool,
     /// By guest: whether the run does not wait for its end.
     pub background: Vec<bool>,
+}
+
+impl Pace {
+    /// Why a guest that has ended no region of interest is not measured as a whole; `None` if it is.
+    fn unmeasured(&self) -> Option<Unmeasured> {
+        if self.warmup > 0 {
+            return Some(Unmeasured::Warmup(self.warmup));
+        }
+        self.fast_forward.then_some(Unmeasured::FastForward)
+    }
 }
 
 /// A console whose owner also controls the machine.
@@ -394,11 +407,11 @@ impl Machine {
         if record.outcome.is_some() {
             return;
         }
-        let measured = self.pace.warmup == 0 || record.region.measured().is_some();
-        record.outcome = Some(match outcome {
-            good if good.succeeded() && !measured => Outcome::Unmeasured(self.pace.warmup),
-            other => other,
+        record.outcome = Some(match self.pace.unmeasured().filter(|_| record.region.measured().is_none()) {
+            Some(why) if outcome.succeeded() => Outcome::Unmeasured(why),
+            _ => outcome,
         });
+        fast_forward::region_ends(self);
         self.note_end(guest);
         for index in self.harts_of(guest) {
             self.vcpus[index].state = HartState::Stopped;

@@ -1,6 +1,7 @@
 //! Everything of a machine but its harts and its translated code: pCPUs, guests, host memory. It is what a hart sees as its bus.
 
 pub(crate) mod exit_pages;
+pub(crate) mod fast_forward;
 pub(crate) mod footprint;
 mod introspection;
 pub(crate) mod pages;
@@ -22,6 +23,7 @@ use crate::parts::tracer::Tracer;
 use crate::profile::Ledger;
 use crate::results::events::EventKind;
 use crate::sections::host::HostSections;
+use crate::set_aside::SetAside;
 use config::GuestTimeName;
 use config::clock::Clock;
 use devices::{BusError, DiskNotification, Platform};
@@ -136,6 +138,8 @@ pub(crate) struct MachineState {
     pub(crate) caches: Option<Caches>,
     /// The processors' cores, if they are modelled; then caches are too.
     pub(crate) cores: Option<Cores>,
+    /// Both, where they are not in use at the moment.
+    pub(crate) set_aside: Option<Box<SetAside>>,
     /// What the hypervisor's own work displaces, if that is modelled.
     pub(crate) footprint: Option<Box<Footprint>>,
     /// Whether an access that no view was hit for has more to do than to be translated: caches or footprint are modelled.
@@ -230,6 +234,7 @@ impl MachineState {
             costs,
             caches: None,
             cores: None,
+            set_aside: None,
             footprint: None,
             misses_do_more: false,
             clock,
@@ -298,12 +303,14 @@ impl MachineState {
 
     /// What was counted of a processor's caches, if they are modelled.
     pub(crate) fn cache_statistics(&self, processor: usize) -> Option<CacheStatistics> {
-        self.caches.as_ref().map(|caches| *caches.statistics(processor))
+        let caches = self.caches.as_ref().or_else(|| Some(&self.set_aside.as_ref()?.caches));
+        caches.map(|caches| *caches.statistics(processor))
     }
 
     /// The same of its core.
     pub(crate) fn core_statistics(&self, processor: usize) -> Option<CoreStatistics> {
-        self.cores.as_ref().map(|cores| cores.statistics(processor))
+        let cores = self.cores.as_ref().or_else(|| self.set_aside.as_ref()?.cores.as_ref());
+        cores.map(|cores| cores.statistics(processor))
     }
 
     /// A load, store or fetch of the current processor uses the line of the byte at `at`.

@@ -1,7 +1,7 @@
 //! The time model that numbers come from, for captions: a host model, a fidelity, and whether the hypervisor's work has a footprint.
 
 use crate::systems::Configured;
-use config::{Config, FidelityName, FootprintName};
+use config::{Config, FastForwardName, FidelityName, FootprintName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -13,6 +13,8 @@ pub(crate) struct TimeModel {
     host: String,
     fidelity: FidelityName,
     footprint: FootprintName,
+    #[serde(default)]
+    fast_forward: FastForwardName,
 }
 
 /// The time models of a table or page: each once, in the order of the systems.
@@ -22,7 +24,8 @@ pub(crate) struct TimeModels(Vec<TimeModel>);
 impl TimeModel {
     /// Of a configuration, on the host model of this name.
     fn of(host: &str, config: &Config) -> Self {
-        Self { host: host.to_owned(), fidelity: config.fidelity, footprint: config.footprint }
+        let Config { fidelity, footprint, fast_forward, .. } = *config;
+        Self { host: host.to_owned(), fidelity, footprint, fast_forward }
     }
 
     /// Of a system.
@@ -30,11 +33,17 @@ impl TimeModel {
         Self::of(&on.host.name, &on.config)
     }
 
-    /// Of a host and of the values of keys as JSON has them. A footprint that is not there is off.
+    /// Of a host and of the values of keys as JSON has them. A footprint, or a fast-forward, that is not there is off.
     fn read<'v>(host: &Value, value: impl Fn(&str) -> Option<&'v Value>) -> Option<Self> {
         let fidelity = serde_json::from_value(value("fidelity")?.clone()).ok()?;
         let footprint = value("footprint").and_then(|value| serde_json::from_value(value.clone()).ok());
-        Some(Self { host: host["name"].as_str()?.to_owned(), fidelity, footprint: footprint.unwrap_or_default() })
+        let fast_forward = value("fast_forward").and_then(|value| serde_json::from_value(value.clone()).ok());
+        Some(Self {
+            host: host["name"].as_str()?.to_owned(),
+            fidelity,
+            footprint: footprint.unwrap_or_default(),
+            fast_forward: fast_forward.unwrap_or_default(),
+        })
     }
 }
 
@@ -104,10 +113,13 @@ impl<'m> FromIterator<&'m TimeModel> for TimeModels {
 impl fmt::Display for TimeModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "host {}, fidelity {}", self.host, fidelity_name(self.fidelity))?;
-        match self.footprint {
-            FootprintName::Off => Ok(()),
-            FootprintName::On => f.write_str(", footprint on"),
+        if self.footprint == FootprintName::On {
+            f.write_str(", footprint on")?;
         }
+        if self.fast_forward == FastForwardName::On && self.fidelity != FidelityName::Counts {
+            f.write_str(", fast-forward")?;
+        }
+        Ok(())
     }
 }
 
@@ -163,13 +175,14 @@ mod tests {
                 { "host": { "name": "other" }, "settings": { "host": "other" } },
                 { "host": null, "settings": { "fidelity": "core" } },
                 { "host": null, "settings": { "footprint": "on" } },
+                { "host": null, "settings": { "fast_forward": "on" } },
                 { "host": null, "settings": {} },
             ],
         });
         let models = TimeModels::of_report(&report);
         assert_eq!(
             models.to_string(),
-            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core; host one, fidelity cycles, footprint on"
+            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core; host one, fidelity cycles, footprint on; host one, fidelity cycles, fast-forward"
         );
         let explained = models.explained();
         assert_eq!(explained.lines().count(), 4, "{explained}");

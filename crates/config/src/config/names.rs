@@ -16,6 +16,17 @@ pub enum FidelityName {
     Core,
 }
 
+/// `fast_forward`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FastForwardName {
+    /// Caches and cores are modelled all the time.
+    #[default]
+    Off,
+    /// In regions of interest only.
+    On,
+}
+
 /// `footprint`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,7 +1,7 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
 use super::recording::{self, RecordError, Recorded};
-use super::{instructions, intervals, pages, profile, trace};
+use super::{fast_forward, instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
 use crate::machine::Machine;
 use crate::pages::{Heatmap, Reuse};
@@ -35,6 +35,7 @@ impl Machine {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
                 self.region_changes(guest, RegionChange::Ends);
+                fast_forward::region_ends(self);
                 self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
@@ -54,6 +55,7 @@ impl Machine {
 
     /// A guest is in a region of interest from here on.
     pub(crate) fn begin_or_warm(&mut self, guest: usize) {
+        fast_forward::region_begins(self);
         if self.pace.warmup == 0 {
             self.begin_region(guest);
         } else {

@@ -39,7 +39,7 @@ pub(super) fn record(machine: &mut Machine, writer: Writer<Box<dyn Write + Send>
     if machine.vcpus.len() != 1 {
         return Err(RecordError::Machine("one hart"));
     }
-    if machine.state.caches.is_some() {
+    if machine.state.cache_statistics(0).is_some() {
         return Err(RecordError::Machine("a machine with fidelity `counts`"));
     }
     let ram = vm.ram();

@@ -20,8 +20,8 @@ pub enum Outcome {
     ResetAfterFailure,
     /// The guest's kernel gave up, and printed this line. A machine does not read what a guest prints: the owner of its console finds it.
     Panicked(String),
-    /// The guest came to a good end, but ended no region of interest after its warmup of so many instructions: nothing was measured.
-    Unmeasured(u64),
+    /// The guest came to a good end, but ended no region of interest: nothing was measured.
+    Unmeasured(Unmeasured),
     /// Every hart of the guest waits, and nothing will ever wake one.
     Halted,
     /// The time limit is over.
@@ -43,6 +43,28 @@ pub enum Outcome {
     Interrupted,
     /// It was in the background, and still running when the others had ended.
     Unfinished,
+}
+
+/// Why a run without a region of interest has no results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unmeasured {
+    /// So many instructions of each region were to be left out.
+    Warmup(u64),
+    /// Caches and cores were modelled in regions only.
+    FastForward,
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Warmup(warmup) => {
+                write!(f, "no region of interest ended after its warmup of {warmup} instructions")
+            }
+            Self::FastForward => {
+                f.write_str("no region of interest ended, and fast_forward=on models caches only in one")
+            }
+        }
+    }
 }
 
 impl Outcome {
@@ -80,9 +102,7 @@ impl fmt::Display for Outcome {
             Self::Reset => f.write_str("the guest asked for a reset"),
             Self::ResetAfterFailure => f.write_str("the guest asked for a reset because of a failure"),
             Self::Panicked(line) => write!(f, "the guest's kernel gave up: {line}"),
-            Self::Unmeasured(warmup) => {
-                write!(f, "no region of interest ended after its warmup of {warmup} instructions")
-            }
+            Self::Unmeasured(why) => why.fmt(f),
             Self::Halted => f.write_str("every hart of the guest waits for an interrupt that never comes"),
             Self::Timeout { seconds, doing } => {
                 write!(f, "the time limit of {seconds} guest seconds is over: {doing}")

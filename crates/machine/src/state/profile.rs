@@ -2,7 +2,7 @@
 
 use super::introspection::{GuestKernel, kernel};
 use crate::profile::{Counter, Counters, Ledger, Mark, Page, Rates, Reading, Waiting};
-use crate::state::MachineState;
+use crate::state::{MachineState, Waits};
 use hart::Transfer;
 use std::cell::Cell;
 use types::{Access, Gva, TranslationContext};
@@ -11,24 +11,23 @@ use types::{Access, Gva, TranslationContext};
 #[inline]
 pub(crate) fn counters(state: &MachineState, pcpu: usize) -> Counters {
     let processor = &state.processors[pcpu];
-    let caches = state.caches.as_ref().map(|caches| caches.statistics(pcpu));
+    let caches = state.cache_statistics(pcpu);
     let core = state.core_statistics(pcpu);
-    Counters::of(processor.mmu.statistics(), &processor.exits, processor.hypervisor, caches, core.as_ref())
+    Counters::of(processor.mmu.statistics(), &processor.exits, processor.hypervisor, caches.as_ref(), core.as_ref())
 }
 
 /// The time that counters amount to, in a run that has counted `totals`. It is what [`MachineState::translation`] says.
 pub(crate) fn rates(state: &MachineState, totals: &Counters) -> Rates {
     let millicycles = state.clock().millicycles_per_instruction;
-    let cores = state.cores.as_ref().and_then(|_| state.core_statistics(0));
     Rates {
         l2_hit: state.costs.l2_tlb_hit,
         reference: state.costs.table_reference,
         refill: state.costs.refill,
         millicycles: (totals.get(Counter::RefillInstructions) > 0).then_some(millicycles),
-        waits: match (cores, &state.caches) {
-            (Some(core), _) => Waiting::Core(core.width),
-            (None, Some(_)) => Waiting::Caches,
-            (None, None) => Waiting::References,
+        waits: match state.waits(0) {
+            Waits::Core(core) => Waiting::Core(core.width),
+            Waits::Caches(_) => Waiting::Caches,
+            Waits::Unmodelled => Waiting::References,
         },
     }
 }

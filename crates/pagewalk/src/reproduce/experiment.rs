@@ -16,6 +16,9 @@ const BUILT_IN: [(&str, &str); 5] = [
     ("sha2022", include_str!("../../../../experiments/sha2022.toml")),
 ];
 
+/// The command that runs guests on several systems, and uses all of the host's processors by itself.
+pub(crate) const COMPARISON: &str = "compare";
+
 /// The name of all of these papers together.
 pub(crate) const ALL: &str = "all";
 
@@ -41,6 +44,9 @@ pub(crate) struct Experiment {
     /// Values that differ between the short and the full run; `{name}` in a command is replaced by one.
     #[serde(default)]
     pub(crate) size: BTreeMap<String, Size>,
+    /// Words that each `compare` has with `--full`, beside those of its command.
+    #[serde(default)]
+    pub(crate) full_compare: String,
     /// Measurements, in the order in which they run.
     pub(crate) measure: Vec<Measure>,
     /// Names for expressions that are used often, in the order in which they may use each other.
@@ -51,6 +57,15 @@ pub(crate) struct Experiment {
     pub(crate) figure: Vec<Figure>,
     /// What the paper claims.
     pub(crate) claim: Vec<Claim>,
+}
+
+/// How large the run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scale {
+    /// Minutes.
+    Short,
+    /// As near to the paper as the host allows.
+    Full,
 }
 
 /// A value of the short and of the full run.
@@ -86,6 +101,11 @@ pub(crate) struct Measure {
 }
 
 impl Measure {
+    /// Whether it is a comparison, which uses all of the host's processors by itself.
+    pub(crate) fn is_comparison(&self) -> bool {
+        self.command.split_whitespace().next() == Some(COMPARISON)
+    }
+
     /// Whether it runs once for each repeat: its words name what these differ in.
     pub(crate) fn is_repeated(&self) -> bool {
         let named = |text: &str| text.contains("{repeat}");
@@ -233,6 +253,14 @@ impl Experiment {
     /// The papers that are built in.
     pub(crate) fn names() -> [&'static str; BUILT_IN.len()] {
         BUILT_IN.map(|(name, _)| name)
+    }
+
+    /// Words behind the command of `measure` in a run as large as `scale`.
+    pub(crate) fn further_words(&self, measure: &Measure, scale: Scale) -> &str {
+        match scale {
+            Scale::Full if measure.is_comparison() => &self.full_compare,
+            Scale::Full | Scale::Short => "",
+        }
     }
 
     /// What the repeats of `measure` differ in.

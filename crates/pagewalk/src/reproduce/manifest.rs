@@ -3,11 +3,11 @@
 //! | hash | over |
 //! |---|---|
 //! | `rule` | the claim with its source, number, band, their reasons and its controlled experiment, and the definitions that its expressions use |
-//! | `inputs` | the measurements that these use: commands, files, repeats and sizes |
+//! | `inputs` | the measurements that these use: commands, files, repeats and sizes, and the further words of a full run |
 //!
 //! Each is a SHA-256 of JSON without spaces, its keys in alphabetical order.
 
-use super::experiment::{Definition, Experiment, Measure};
+use super::experiment::{Definition, Experiment, Measure, Scale};
 use super::rule::{Claim, Target};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ pub(crate) struct Hashes {
 }
 
 impl Hashes {
-    /// Those of `claim` in its file.
-    pub(crate) fn of(experiment: &Experiment, claim: &Claim) -> Self {
+    /// Those of `claim` in its file, for a run as large as `scale`.
+    pub(crate) fn of(experiment: &Experiment, claim: &Claim, scale: Scale) -> Self {
         let targets: Vec<Target> =
             [claim.target.clone()].into_iter().chain(claim.cause.as_ref().map(super::rule::Cause::target)).collect();
         let names = names_used(experiment, targets.iter().map(|target| target.ours.as_str()));
@@ -46,13 +46,13 @@ impl Hashes {
             "targets": targets,
         });
         let measures = experiment.measure.iter().filter(|measure| names.contains(measure.id.as_str()));
-        let inputs: Vec<Value> = measures.map(|measure| input(experiment, measure)).collect();
+        let inputs: Vec<Value> = measures.map(|measure| input(experiment, measure, scale)).collect();
         Self { rule: hash(&rule), inputs: hash(&inputs.into()) }
     }
 }
 
 /// A measurement without what it is for.
-fn input(experiment: &Experiment, measure: &Measure) -> Value {
+fn input(experiment: &Experiment, measure: &Measure, scale: Scale) -> Value {
     let Measure { id, command, each, file, .. } = measure;
     let file = file.as_ref().map(ToString::to_string);
     let used = |name: &str| {
@@ -62,7 +62,14 @@ fn input(experiment: &Experiment, measure: &Measure) -> Value {
     let sizes = experiment.size.iter().filter(|(name, _)| used(name));
     let sizes: Vec<Value> = sizes.map(|(name, size)| json!([name, size.short, size.full])).collect();
     let repeats = measure.is_repeated().then(|| experiment.repeats_of(measure));
-    json!({ "command": command, "each": each, "file": file, "id": id, "repeats": repeats, "size": sizes })
+    let mut input =
+        json!({ "command": command, "each": each, "file": file, "id": id, "repeats": repeats, "size": sizes });
+    let further = experiment.further_words(measure, scale);
+    if !further.is_empty() {
+        // The last key in alphabetical order.
+        input["words"] = further.into();
+    }
+    input
 }
 
 /// The measurements and definitions that expressions name, and those that these name.
@@ -127,10 +134,14 @@ band = [1.5, 2.5]
 because = "rounding"
 "#;
 
-    fn hashes(from: &str, to: &str) -> Hashes {
+    fn hashes_at(scale: Scale, from: &str, to: &str) -> Hashes {
         assert!(FILE.contains(from), "{from}");
         let experiment = Experiment::read("file.toml", &FILE.replace(from, to)).unwrap();
-        Hashes::of(&experiment, &experiment.claim[0])
+        Hashes::of(&experiment, &experiment.claim[0], scale)
+    }
+
+    fn hashes(from: &str, to: &str) -> Hashes {
+        hashes_at(Scale::Short, from, to)
     }
 
     #[test]
@@ -160,5 +171,14 @@ because = "rounding"
         // What the claim does not use is nothing to it.
         assert_eq!(hashes("\"vlm\"", "\"vlm --full\""), first);
         assert_eq!(hashes("other.x", "other.y"), first);
+    }
+
+    #[test]
+    fn further_words_of_a_full_run_are_inputs_of_it_alone() {
+        let with = ("repeats = [", "full_compare = \"--warm\"\nrepeats = [");
+        assert_eq!(hashes(with.0, with.1), hashes("2.5", "2.5"));
+        let (plain, further) = (hashes_at(Scale::Full, "2.5", "2.5"), hashes_at(Scale::Full, with.0, with.1));
+        assert_eq!(plain, hashes("2.5", "2.5"));
+        assert!(further.inputs != plain.inputs && further.rule == plain.rule);
     }
 }

@@ -1,6 +1,6 @@
 //! Measurements: each is a command of Pagewalk that a user can type as well, run as a process of its own.
 
-use super::experiment::{Experiment, Measure};
+use super::experiment::{COMPARISON, Experiment, Measure, Scale};
 use crate::cleanup::TemporaryPath;
 use crate::cli::SandboxMode;
 use crate::error::Failure;
@@ -15,20 +15,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The command that uses all of the host's processors by itself.
-const PARALLEL: &str = "compare";
-
 /// The commands that run guests in a sandbox.
 const SANDBOXED: [&str; 5] = ["boot", "compare", "bench", "run", "vlm"];
-
-/// How large the run is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Scale {
-    /// Minutes.
-    Short,
-    /// As near to the paper as the host allows.
-    Full,
-}
 
 /// A measurement that is done.
 #[derive(Clone, Debug)]
@@ -140,7 +128,7 @@ fn jobs(experiment: &Experiment, scale: Scale, index: usize, measure: &Measure) 
             let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
             sizes.chain(named).fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
         };
-        let line = fill(&measure.command);
+        let line = format!("{} {}", fill(&measure.command), experiment.further_words(measure, scale));
         let arguments = shlex::split(&line)
             .filter(|words| !words.is_empty())
             .ok_or_else(|| Failure::Usage(format!("measure `{}`: the command does not read: {line}", measure.id)))?;
@@ -166,7 +154,7 @@ fn filled(table: &toml::Table, fill: &impl Fn(&str) -> String) -> toml::Table {
 impl Job {
     /// Whether it uses several processors by itself.
     fn is_parallel(&self) -> bool {
-        self.arguments[0] == PARALLEL
+        self.arguments[0] == COMPARISON
     }
 
     fn result(&self, id: &str, progress: &Runs, setting: Setting<'_>) -> Result<Value, Failure> {

@@ -19,9 +19,9 @@ mod rule;
 mod table;
 mod verdicts;
 
-pub(crate) use experiment::{ALL, Experiment};
+pub(crate) use experiment::{ALL, Experiment, Scale};
 pub use measure::end_with_parent;
-pub(crate) use measure::{Scale, measure};
+pub(crate) use measure::measure;
 pub(crate) use report::{Reproduction, together};
 pub(crate) use table::{print, print_counts};
 pub(crate) use verdicts::Verdicts;

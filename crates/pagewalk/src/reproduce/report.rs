@@ -1,12 +1,12 @@
 //! A reproduction: all of a paper's figures and claims, as JSON. docs/reproduce.md has the keys.
 
 use super::claim::{Judged, Verdict};
-use super::experiment::{Experiment, Numbers};
+use super::experiment::{Experiment, Numbers, Scale};
 use super::expression::Measured;
 use super::figure::Filled;
 use super::interval::Estimate;
 use super::manifest::Hashes;
-use super::measure::{Done, Scale};
+use super::measure::Done;
 use super::rule::Target;
 use crate::error::Failure;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ impl<'e> Reproduction<'e> {
             "figures": self.figures.iter().map(figure).collect::<Vec<_>>(),
             "repeats": self.experiment.repeats(),
             "pending": self.experiment.pending,
-            "claims": self.claims.iter().map(|judged| claim(self.experiment, judged)).collect::<Vec<_>>(),
+            "claims": self.claims.iter().map(|judged| claim(self.experiment, self.scale, judged)).collect::<Vec<_>>(),
         })
     }
 }
@@ -128,11 +128,11 @@ fn figure(filled: &Filled) -> Value {
     })
 }
 
-fn claim(experiment: &Experiment, judged: &Judged) -> Value {
+fn claim(experiment: &Experiment, scale: Scale, judged: &Judged) -> Value {
     let claim = judged.claim;
     let Target { ours, band, because } = &claim.target;
     let [low, high] = band.map(|end| end.to_string());
-    let hashes = Hashes::of(experiment, claim);
+    let hashes = Hashes::of(experiment, claim, scale);
     let cause = claim.cause.as_ref().zip(judged.cause.as_ref()).map(|(cause, control)| {
         let target = cause.target();
         json!({

@@ -1,8 +1,8 @@
 //! Verdicts to keep: of each claim the verdict, our number, and the hashes of what it was judged by, without what was measured.
 
 use super::claim::Control;
+use super::experiment::Scale;
 use super::manifest::Hashes;
-use super::measure::Scale;
 use super::report::Reproduction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +51,7 @@ impl Verdicts {
         let experiment = reproduction.experiment;
         let claims = reproduction.claims.iter().map(|judged| Kept {
             id: judged.claim.id.clone(),
-            hashes: Hashes::of(experiment, judged.claim),
+            hashes: Hashes::of(experiment, judged.claim, reproduction.scale),
             verdict: judged.verdict.to_string(),
             band: judged.claim.target.band,
             ours: judged.ours.values().to_vec(),

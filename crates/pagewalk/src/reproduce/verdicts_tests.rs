@@ -21,7 +21,8 @@ fn mismatches(experiment: &Experiment, results: &Verdicts) -> Vec<String> {
     let kept = |claim: &Claim| results.claims.iter().find(|kept| kept.id == claim.id);
     let mut wrong: Vec<String> = Vec::new();
     for claim in &experiment.claim {
-        let hashes = Hashes::of(experiment, claim);
+        let scale = if results.full { Scale::Full } else { Scale::Short };
+        let hashes = Hashes::of(experiment, claim, scale);
         match kept(claim) {
             None => wrong.push(format!("{}: no result", claim.id)),
             Some(kept) if kept.hashes.rule != hashes.rule => wrong.push(format!("{}: its rule has changed", claim.id)),
@@ -71,6 +72,21 @@ fn results_are_those_of_the_rules() {
 }
 
 #[test]
+fn full_results_are_those_of_the_rules() {
+    for paper in Experiment::names() {
+        let experiment = Experiment::load(paper).unwrap();
+        let Ok(text) = std::fs::read(root().join(results(&format!("full/{paper}")))) else { continue };
+        let results: Verdicts = serde_json::from_slice(&text).unwrap();
+        assert!(results.full, "{paper}");
+        assert_eq!(
+            mismatches(&experiment, &results),
+            [""; 0],
+            "{paper}: run pagewalk reproduce {paper} --full --verdicts"
+        );
+    }
+}
+
+#[test]
 fn a_paper_claims_numbers() {
     for paper in Experiment::names() {
         for claim in Experiment::load(paper).unwrap().claim {
@@ -106,8 +122,9 @@ fn rules_are_older_than_the_results_that_they_judge() {
             let Some(text) = git(&["show", &format!("{earlier}:{file}")]) else { continue };
             let Ok(earlier) = serde_json::from_str::<Verdicts>(&text) else { continue };
             for claim in &experiment.claim {
-                let other =
-                    |kept: &&Kept| kept.id == claim.id && kept.hashes.rule != Hashes::of(&experiment, claim).rule;
+                let other = |kept: &&Kept| {
+                    kept.id == claim.id && kept.hashes.rule != Hashes::of(&experiment, claim, Scale::Short).rule
+                };
                 let changed = earlier.claims.iter().find(other);
                 assert!(
                     changed.is_none() || claim.revised.is_some(),
@@ -146,7 +163,7 @@ because = "rounding"
     let experiment = read("2.5", "1");
     let kept = Kept {
         id: "c".to_owned(),
-        hashes: Hashes::of(&experiment, &experiment.claim[0]),
+        hashes: Hashes::of(&experiment, &experiment.claim[0], Scale::Short),
         verdict: "holds".to_owned(),
         band: [1.5, 2.5],
         ours: vec![2.0],
