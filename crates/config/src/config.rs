@@ -104,7 +104,7 @@ settings! {
             .number(100, 1_000_000_000).unit("cycles"),
         pub engine: EngineName = EngineName::Compiled => key(
             "`threaded`; `match`, its oracle; `compiled`: threaded, with code of the host for warm blocks and hot loops \
-             (x86-64; elsewhere, and for blocks with modelled caches, there is none); or, for tests, `baseline-all`, which \
+             (x86-64; elsewhere there is none); or, for tests, `baseline-all`, which \
              makes code of each block by templates, and `compiled-all`, which compiles everything. All give the same results. A build with debug assertions uses `match` instead of `threaded`"
         ).speed_only(),
         /// Translation hardware.

@@ -39,6 +39,16 @@ fn a_profile_adds_up_under_every_engine_with_a_core() {
 #[test]
 fn a_profile_adds_up_under_every_scheme() {
     let schemes = "native-segment,vmm-direct,guest-direct,dual-direct,flat,flat-hw,agile,reserved,nested:4K+2M";
+    exact(&[
+        "--workload",
+        "gups:1M,kv:1M",
+        "--fidelity",
+        "core",
+        "--set",
+        "fast_forward=on",
+        "--scheme",
+        "native,nested",
+    ]);
     for fidelity in ["fidelity=counts", "fidelity=core"] {
         let size = ["--workload", "gups:1M", "--memory", "4G", "--scheme", schemes, "--set", fidelity];
         exact(&size);

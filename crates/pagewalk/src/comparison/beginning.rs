@@ -2,8 +2,8 @@
 
 use super::Finished;
 use crate::systems::Configured;
-use config::FidelityName;
 use config::warmup::Warmup;
+use config::{FastForwardName, FidelityName};
 use machine::snapshot::Snapshot;
 use serde_json::Value;
 
@@ -68,8 +68,11 @@ pub(crate) fn beginnings(runs: &[Finished], snapshot: Option<&Snapshot>) -> Stri
         FidelityName::Counts => false,
         FidelityName::Cycles | FidelityName::Core => true,
     };
+    let fast_forwards = |run: &Finished| caches(run) && run.on.config.fast_forward == FastForwardName::On;
     if snapshot.is_some() && runs.iter().any(caches) {
         text += "cold start: modelled caches are empty after a restore; --warmup N leaves their filling out\n";
+    } else if runs.iter().any(fast_forwards) {
+        text += "cold start: modelled caches are empty when a region begins (fast_forward=on); --warmup N leaves their filling out\n";
     }
     text
 }

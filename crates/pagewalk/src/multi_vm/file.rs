@@ -9,7 +9,7 @@ use crate::runs::image::{GuestKind, Work, prepare, program_memory};
 use config::host_model::HostModel;
 use config::toml_problem;
 use config::units::{ByteSize, PageSizeName};
-use config::{Config, ConfigBuilder};
+use config::{Config, ConfigBuilder, FastForwardName};
 use keys::suggestion::unknown;
 use machine::registry::Registry;
 use machine::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
@@ -218,6 +218,9 @@ pub(crate) fn of_text(
         builder = builder.set(key, value).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let config = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
+    if config.fast_forward == FastForwardName::On {
+        return Err(wrong("fast_forward: the guests of `run` are measured from their begin to their end".to_owned()));
+    }
     let model = config.host_model()?;
     if !(1..=MOST).contains(&file.processors) {
         return Err(wrong(format!("processors: 1 to {MOST}")));

@@ -44,7 +44,7 @@ pub(crate) struct Experiment {
     /// Values that differ between the short and the full run; `{name}` in a command is replaced by one.
     #[serde(default)]
     pub(crate) size: BTreeMap<String, Size>,
-    /// Words that each `compare` has with `--full`, beside those of its command.
+    /// Words that each `compare` has with `--full` behind its own.
     #[serde(default)]
     pub(crate) full_compare: String,
     /// Measurements, in the order in which they run.
@@ -89,6 +89,9 @@ pub(crate) struct Measure {
     pub(crate) about: String,
     /// The command line as a shell reads it, without the program's name and without `--json`.
     pub(crate) command: String,
+    /// Words behind it with `--full`.
+    #[serde(default)]
+    pub(crate) full: String,
     /// `{each}` in the command is replaced by each of these; the result is then a map from value to result.
     #[serde(default)]
     pub(crate) each: Vec<String>,
@@ -256,10 +259,13 @@ impl Experiment {
     }
 
     /// Words behind the command of `measure` in a run as large as `scale`.
-    pub(crate) fn further_words(&self, measure: &Measure, scale: Scale) -> &str {
+    pub(crate) fn further_words(&self, measure: &Measure, scale: Scale) -> String {
         match scale {
-            Scale::Full if measure.is_comparison() => &self.full_compare,
-            Scale::Full | Scale::Short => "",
+            Scale::Full if measure.is_comparison() => {
+                format!("{} {}", measure.full, self.full_compare).trim().to_owned()
+            }
+            Scale::Full => measure.full.clone(),
+            Scale::Short => String::new(),
         }
     }
 

@@ -175,10 +175,15 @@ because = "rounding"
 
     #[test]
     fn further_words_of_a_full_run_are_inputs_of_it_alone() {
-        let with = ("repeats = [", "full_compare = \"--warm\"\nrepeats = [");
-        assert_eq!(hashes(with.0, with.1), hashes("2.5", "2.5"));
-        let (plain, further) = (hashes_at(Scale::Full, "2.5", "2.5"), hashes_at(Scale::Full, with.0, with.1));
-        assert_eq!(plain, hashes("2.5", "2.5"));
-        assert!(further.inputs != plain.inputs && further.rule == plain.rule);
+        let plain = hashes("2.5", "2.5");
+        assert_eq!(hashes_at(Scale::Full, "2.5", "2.5"), plain);
+        for (from, to) in [
+            ("repeats = [", "full_compare = \"--warm\"\nrepeats = ["),
+            ("id = \"m\"\n", "id = \"m\"\nfull = \"--warm\"\n"),
+        ] {
+            assert_eq!(hashes(from, to), plain, "{to}");
+            let further = hashes_at(Scale::Full, from, to);
+            assert!(further.inputs != plain.inputs && further.rule == plain.rule, "{to}");
+        }
     }
 }
