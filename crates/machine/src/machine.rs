@@ -3,7 +3,6 @@
 mod balloon;
 mod dispatch;
 mod doing;
-mod fast_forward;
 mod faults;
 mod firmware;
 mod inconsistency;
@@ -31,6 +30,7 @@ use crate::{
     assembly::host_plan::AllocationChange,
     code::Code,
     console::Console,
+    pace::Pace,
     parts::balloon::Balloon,
     parts::debug::{DebugState, TurnUnderWay},
     parts::disk::Disks,
@@ -46,13 +46,13 @@ use crate::{
     parts::vcpu::{Activity, Standing, Vcpu},
     results::events::EventInterrupt,
     results::gauge::Watched,
-    results::outcome::{Outcome, Unmeasured},
+    results::outcome::Outcome,
     schedule::{TimeLimit, Turn, next_turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
 use config::clock::Clock;
-use hart::{Engine, Exit, Hart, Interrupt, Isa};
+use hart::{Exit, Hart, Interrupt, Isa};
 use hypervisor::{
     Entry, ExitReason, HartState,
     sbi::ExtensionSet,
@@ -62,33 +62,6 @@ use types::{Cycles, Gpa, PagingMode};
 
 /// The most instructions of one turn: how often console and time limit are looked at.
 const LONGEST_TURN: u64 = 1 << 16;
-
-/// What a machine is made of beside its guests.
-#[derive(Clone, Debug)]
-pub struct Pace {
-    /// The engine that executes instructions.
-    pub engine: Engine,
-    /// How far clocks of running processors may drift apart.
-    pub quantum: Cycles,
-    /// The run ends after this many seconds of guest time.
-    pub timeout_seconds: Option<u64>,
-    /// Instructions of a region of interest before it is measured.
-    pub warmup: u64,
-    /// Whether caches and cores are modelled in regions of interest only.
-    pub fast_forward: bool,
-    /// By guest: whether the run does not wait for its end.
-    pub background: Vec<bool>,
-}
-
-impl Pace {
-    /// Why a guest that has ended no region of interest is not measured as a whole; `None` if it is.
-    fn unmeasured(&self) -> Option<Unmeasured> {
-        if self.warmup > 0 {
-            return Some(Unmeasured::Warmup(self.warmup));
-        }
-        self.fast_forward.then_some(Unmeasured::FastForward)
-    }
-}
 
 /// A console whose owner also controls the machine.
 pub trait Controller: Console {
@@ -411,7 +384,6 @@ impl Machine {
             Some(why) if outcome.succeeded() => Outcome::Unmeasured(why),
             _ => outcome,
         });
-        fast_forward::region_ends(self);
         self.note_end(guest);
         for index in self.harts_of(guest) {
             self.vcpus[index].state = HartState::Stopped;

@@ -1,8 +1,9 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
 use super::recording::{self, RecordError, Recorded};
-use super::{fast_forward, instructions, intervals, pages, profile, trace};
+use super::{instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
+use crate::code::Code;
 use crate::machine::Machine;
 use crate::pages::{Heatmap, Reuse};
 use crate::parts::instruction_sink::InstructionSink;
@@ -13,7 +14,7 @@ use crate::results::events::{EventInterrupt, Trace};
 use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
-use crate::state::Waits;
+use crate::state::{Waits, fast_forward};
 use ::recording::{Reader, Writer};
 use hart::Exit;
 use hypervisor::sched::VmId;
@@ -35,7 +36,7 @@ impl Machine {
                 let now = self.statistics_of(guest);
                 self.records[guest].region.end(&now);
                 self.region_changes(guest, RegionChange::Ends);
-                fast_forward::region_ends(self);
+                self.set_models_aside();
                 self.record_walk(guest);
             }
             3 => self.dispatch.scheduler.statistics_mut(VmId(guest)).ends += 1,
@@ -55,7 +56,7 @@ impl Machine {
 
     /// A guest is in a region of interest from here on.
     pub(crate) fn begin_or_warm(&mut self, guest: usize) {
-        fast_forward::region_begins(self);
+        self.use_models();
         if self.pace.warmup == 0 {
             self.begin_region(guest);
         } else {
@@ -78,6 +79,24 @@ impl Machine {
         let now = self.statistics_of(guest);
         self.records[guest].region.begin(now);
         self.region_changes(guest, RegionChange::Begins);
+    }
+
+    /// A guest is in a region, or in the warmup of one: caches and cores are modelled.
+    fn use_models(&mut self) {
+        if fast_forward::take_back(&mut self.state) {
+            self.code = Code::new(self.isa, &mut self.state);
+        }
+    }
+
+    /// A guest is in no region any more. A machine that fast-forwards models caches and cores only while another one is.
+    fn set_models_aside(&mut self) {
+        let runs_in_one = |guest: usize| !self.has_ended(guest) && self.records[guest].is_in_region();
+        if self.pace.fast_forward
+            && !(0..self.records.len()).any(runs_in_one)
+            && fast_forward::set_aside(&mut self.state)
+        {
+            self.code = Code::new(self.isa, &mut self.state);
+        }
     }
 
     /// The region of interest of a guest has changed: what is recorded over time knows of it.
@@ -265,6 +284,7 @@ impl Machine {
     /// A guest ends now.
     pub(crate) fn note_end(&mut self, guest: usize) {
         intervals::end(self, guest);
+        self.set_models_aside();
     }
 
     /// How a guest ended; `None` of one that runs.

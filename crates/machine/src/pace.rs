@@ -1,0 +1,32 @@
+//! What a run is made with beside its guests.
+
+use crate::results::outcome::Unmeasured;
+use hart::Engine;
+use types::Cycles;
+
+/// What a machine is made of beside its guests.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// The engine that executes instructions.
+    pub engine: Engine,
+    /// How far clocks of running processors may drift apart.
+    pub quantum: Cycles,
+    /// The run ends after this many seconds of guest time.
+    pub timeout_seconds: Option<u64>,
+    /// Instructions of a region of interest before it is measured.
+    pub warmup: u64,
+    /// Whether caches and cores are modelled in regions of interest only.
+    pub fast_forward: bool,
+    /// By guest: whether the run does not wait for its end.
+    pub background: Vec<bool>,
+}
+
+impl Pace {
+    /// Why a guest that has ended no region of interest is not measured as a whole; `None` if it is.
+    pub(crate) fn unmeasured(&self) -> Option<Unmeasured> {
+        if self.warmup > 0 {
+            return Some(Unmeasured::Warmup(self.warmup));
+        }
+        self.fast_forward.then_some(Unmeasured::FastForward)
+    }
+}
