@@ -4,7 +4,6 @@
 //! (`host_model/base.rs`), and `--set host.prices.exit=900` changes a number of any.
 
 mod base;
-mod cache_replacement;
 pub mod caches;
 mod contents;
 mod load;
@@ -13,7 +12,6 @@ mod printed;
 mod refill;
 mod tlb;
 
-pub use cache_replacement::CacheReplacement;
 pub use contents::Contents;
 pub use refill::RefillModel;
 pub use tlb::{ArrayModel, GroupsName, TlbModel, WalkCacheModel};

@@ -2,7 +2,7 @@
 //!
 //! Each pCPU has an L1D, an L1I and perhaps an L2 of its own; the last level, if there is one, is everybody's. All are indexed by
 //! physical address, allocate on loads and stores alike, and replace the line of a set whose use is longest ago, exactly; an L2 or a last level may have
-//! another [replacement](config::host_model::CacheReplacement). What a level holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
+//! another [replacement](mmu::Replacement). What a level holds beside the levels above it is [`Contents`]. A use looks for its line from the top down and brings it to every level that it was missed in.
 //!
 //! The levels above are asked for every use, but a use of the line that was used last in its set changes nothing, and costs nothing beside
 //! the instruction: the hart sees that by itself, through [`lines::MachineLines`], and does not come here.
@@ -13,7 +13,6 @@
 mod level;
 pub(crate) mod lines;
 mod pace;
-mod rrip;
 mod statistics;
 mod walk;
 

@@ -271,8 +271,9 @@ mod tests {
         assert_eq!([1, 2, 3, 4, 12].map(|ways| bits("tree-plru", ways)), [0, 1, 2, 3, 11]);
         assert_eq!([1, 2, 3, 4, 12].map(|ways| bits("fifo", ways)), [0, 1, 2, 2, 4]);
         assert_eq!([1, 2, 3, 4, 12].map(|ways| bits("srrip", ways)), [2, 4, 6, 8, 24]);
+        assert_eq!([1, 2, 12].map(|ways| bits("drrip", ways)), [2, 4, 24]);
         assert_eq!(bits("random:7", 12), 0);
-        for policy in ["lru", "tree-plru", "fifo", "random", "srrip"] {
+        for policy in ["lru", "tree-plru", "fifo", "random", "srrip", "drrip"] {
             assert_eq!(bits(policy, 0), 0, "{policy}: an empty cache");
         }
     }

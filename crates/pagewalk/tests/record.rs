@@ -126,7 +126,7 @@ fn system(random: &mut Random) -> String {
     });
     add(3, random, &|random| format!("mmu.nested_tlb={}", random.pick(&["off", "on", "8", "64"])));
     add(3, random, &|random| {
-        format!("mmu.replacement.l2={}", random.pick(&["lru", "fifo", "random", "tree-plru", "srrip"]))
+        format!("mmu.replacement.l2={}", random.pick(&["lru", "fifo", "random", "tree-plru", "srrip", "drrip"]))
     });
     add(4, random, &|random| format!("mmu.replacement.l1d={}", random.pick(&["lru", "fifo", "random", "tree-plru"])));
     system

@@ -42,7 +42,15 @@ impl<T: Copy> Set<T> {
     }
 
     /// Puts a thing in: over the same thing, which is a use of it, else into the first empty way, else over the one that is chosen.
-    pub(crate) fn fill(&mut self, thing: T, time: u64, same: impl Fn(&T) -> bool, chooser: &mut Chooser) -> usize {
+    /// `number` is that of the set.
+    pub(crate) fn fill(
+        &mut self,
+        thing: T,
+        time: u64,
+        same: impl Fn(&T) -> bool,
+        number: u64,
+        chooser: &mut Chooser,
+    ) -> usize {
         if let Some(way) = self.find(same) {
             self.use_way(way, time);
             self.ways[way] = self.ways[way].as_ref().map(|&(_, notes)| (thing, notes));
@@ -51,7 +59,7 @@ impl<T: Copy> Set<T> {
         let empty = self.ways.iter().position(Option::is_none);
         let way =
             empty.unwrap_or_else(|| chooser.choose(self.ways.iter_mut().flatten().map(|(_, notes)| notes).collect()));
-        self.ways[way] = Some((thing, Notes::new(time)));
+        self.ways[way] = Some((thing, Notes::new(time, chooser.prediction_of_new(number))));
         way
     }
 

@@ -1,4 +1,7 @@
-//! Caches: lists of lines, each with its place and the time of its last use, looked through from the top down.
+//! Caches: sets of lines, looked through from the top down.
+
+use crate::cache::Set;
+use crate::replacement::{Chooser, Policy};
 
 /// The shape of one cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,18 +13,7 @@ pub struct CacheShape {
     /// Bytes of a line.
     pub line: u64,
     /// Which line of a full set makes room.
-    pub replaces: Replaces,
-}
-
-/// Which line of a full set makes room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Replaces {
-    /// The one whose use is longest ago.
-    Oldest,
-    /// One whose next use is predicted to be distant. A line that is new has a long interval, always.
-    Distant,
-    /// The same. In sets of leaders, a line that is new has a long interval, or a distant one with a chance of 31 in 32. Others do what misses less.
-    DistantByDuel,
+    pub policy: Policy,
 }
 
 /// What a level holds beside the levels above it.
@@ -62,109 +54,48 @@ pub enum Looks {
 /// Which levels missed: L1, L2, last level. What is not there misses.
 pub type Missed = [bool; 3];
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Held {
-    number: u64,
-    /// Of its last use.
-    time: u64,
-    way: usize,
-    /// 0 for a near use, to 3 for a distant one.
-    interval: u8,
-}
-
 struct Cache {
     shape: CacheShape,
-    lines: Vec<Held>,
-    /// Misses of leaders with a long interval less those of leaders with a distant one, from 512 on, within 0 and 1023.
-    duel: i32,
-    /// The state of a generator by Marsaglia: shifts by 13, 7 and 17.
-    chance: u64,
+    /// Numbers of lines.
+    sets: Vec<Set<u64>>,
+    chooser: Chooser,
 }
 
 impl Cache {
     fn new(shape: CacheShape) -> Self {
-        Self { shape, lines: Vec::new(), duel: 512, chance: 1 }
+        let sets = (0..shape.sets).map(|_| Set::new(shape.ways)).collect();
+        Self { shape, sets, chooser: Chooser::new(shape.policy, shape.sets) }
     }
 
-    fn number(&self, address: u64) -> u64 {
-        address / self.shape.line
+    /// The number of the line at an address, and of its set.
+    fn place(&self, address: u64) -> (u64, u64) {
+        let line = address / self.shape.line;
+        (line, line % self.shape.sets)
     }
 
     /// Whether the line is there; if so, it is used now.
     fn look(&mut self, address: u64, now: u64) -> bool {
-        let number = self.number(address);
-        match self.lines.iter_mut().find(|line| line.number == number) {
-            Some(line) => {
-                line.time = now;
-                line.interval = 0;
-                true
-            }
-            None => false,
-        }
+        let (line, number) = self.place(address);
+        let set = &mut self.sets[number as usize];
+        let way = set.find(|&held| held == line);
+        way.inspect(|&way| set.use_way(way, now)).is_some()
     }
 
     /// Puts a line in that is used now; the address of the one that made room.
     fn put(&mut self, address: u64, now: u64) -> Option<u64> {
-        if self.look(address, now) {
-            return None;
-        }
-        let number = self.number(address);
-        let sets = self.shape.sets;
-        let same_set: Vec<Held> =
-            self.lines.iter().copied().filter(|line| line.number % sets == number % sets).collect();
-        let mut evicted = None;
-        if same_set.len() == self.shape.ways {
-            evicted = match self.shape.replaces {
-                Replaces::Oldest => same_set.iter().min_by_key(|line| line.time).copied(),
-                Replaces::Distant | Replaces::DistantByDuel => {
-                    while !self.lines.iter().any(|line| line.number % sets == number % sets && line.interval == 3) {
-                        for line in self.lines.iter_mut().filter(|line| line.number % sets == number % sets) {
-                            line.interval += 1;
-                        }
-                    }
-                    let set = self.lines.iter().filter(|line| line.number % sets == number % sets);
-                    set.filter(|line| line.interval == 3).min_by_key(|line| line.way).copied()
-                }
-            };
-            self.lines.retain(|line| Some(*line) != evicted);
-        }
-        let free = (0..self.shape.ways).find(|way| !same_set.iter().any(|line| line.way == *way));
-        let way = free.or(evicted.map(|line| line.way)).expect("a line has made room");
-        let interval = self.interval_of_new(number % sets);
-        self.lines.push(Held { number, time: now, way, interval });
-        evicted.map(|line| line.number * self.shape.line)
-    }
-
-    /// What a line that comes into a set is predicted.
-    fn interval_of_new(&mut self, set: u64) -> u8 {
-        if self.shape.replaces != Replaces::DistantByDuel {
-            return 2;
-        }
-        let pairs = (self.shape.sets / 32).max(2);
-        let mostly_distant = match set % pairs {
-            0 => {
-                self.duel = (self.duel + 1).clamp(0, 1023);
-                false
-            }
-            1 => {
-                self.duel = (self.duel - 1).clamp(0, 1023);
-                true
-            }
-            _ => self.duel >= 512,
-        };
-        if !mostly_distant {
-            return 2;
-        }
-        self.chance ^= self.chance << 13;
-        self.chance ^= self.chance >> 7;
-        self.chance ^= self.chance << 17;
-        if self.chance.is_multiple_of(32) { 2 } else { 3 }
+        let (line, number) = self.place(address);
+        let set = &mut self.sets[number as usize];
+        let before = set.clone();
+        let way = set.fill(line, now, |&held| held == line, number, &mut self.chooser);
+        let evicted = before.get(way).filter(|&&held| held != line);
+        evicted.map(|line| line * self.shape.line)
     }
 
     /// Takes out what overlaps `bytes` bytes.
     fn take_out(&mut self, address: u64, bytes: u64) {
         let length = self.shape.line;
-        self.lines.retain(|line| line.number * length + length <= address || line.number * length >= address + bytes);
+        let overlaps = |&line: &u64| line * length + length > address && line * length < address + bytes;
+        self.sets.iter_mut().for_each(|set| set.remove(overlaps));
     }
 }
 

@@ -24,7 +24,7 @@ mod walk_cache;
 mod wrong_path;
 
 pub use crate::core::{Around, Before, Core, CoreShape, Does, Instruction, Lost, Times, Translates, Uses};
-pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed, Replaces};
+pub use caches::{CacheShape, Caches, Hierarchy, Holds, Looks, Missed};
 pub use config::{Config, Counts, Routine, Stage2};
 pub use footprint::Footprint;
 pub use mmu::{Answer, Mmu, Prediction};

@@ -80,7 +80,7 @@ impl Tlb {
     /// Empty arrays.
     pub(crate) fn new(arrays: &[Array]) -> Self {
         let build = |array: &Array| (array.clone(), vec![Set::new(array.ways); array.sets as usize]);
-        let choosers = arrays.iter().map(|array| Chooser::new(array.policy)).collect();
+        let choosers = arrays.iter().map(|array| Chooser::new(array.policy, array.sets)).collect();
         Self { arrays: arrays.iter().map(build).collect(), choosers }
     }
 
@@ -125,7 +125,7 @@ impl Tlb {
         let same = |other: &Entry| {
             (other.vmid, other.owner, other.page, other.size) == (entry.vmid, entry.owner, entry.page, entry.size)
         };
-        let way = sets[set].fill(entry, time, same, &mut self.choosers[number]);
+        let way = sets[set].fill(entry, time, same, set as u64, &mut self.choosers[number]);
         Some(((number, set, way), entry))
     }
 

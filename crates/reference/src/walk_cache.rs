@@ -55,7 +55,7 @@ impl WalkCache {
             return;
         }
         let same = |it: &Pointer| (it.vmid, it.owner, it.range) == (pointer.vmid, pointer.owner, pointer.range);
-        set.fill(pointer, time, same, &mut Chooser::new(Policy::Lru));
+        set.fill(pointer, time, same, 0, &mut Chooser::new(Policy::Lru, 1));
     }
 
     /// Removes the pointers that are named.

@@ -1,8 +1,7 @@
 //! `[caches]` of a host model: the caches of its processors, for the fidelity `cycles`.
 
-use super::cache_replacement::CacheReplacement;
 use super::contents::Contents;
-use crate::units::ByteSize;
+use crate::units::{ByteSize, ReplacementName};
 use keys::{Declared, key, model, out_of_range};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -35,9 +34,9 @@ model! {
         pub line: u32 => key("bytes of a cache's line, a power of two from 16 to 4096").unit("bytes"),
         pub latency: u64 => key("cycles from the use of a line that is there to its data")
             .number(0, 1_000_000).unit("cycles"),
-        #[serde(default, skip_serializing_if = "is_lru")]
-        pub replacement: CacheReplacement => key(
-            "which line of a full set makes room: `lru`, `srrip` or `drrip` ([caches.md](caches.md)); an L1 has `lru`"
+        #[serde(default, skip_serializing_if = "ReplacementName::is_default")]
+        pub replacement: ReplacementName => key(
+            "which line of a full set makes room, by a policy of `mmu.replacement` ([caches.md](caches.md#replacement)); an L1 has `lru`"
         ),
         #[serde(default, skip_serializing_if = "is_any")]
         pub contents: Contents => key(
@@ -59,11 +58,6 @@ pub enum WalkerName {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_any(contents: &Contents) -> bool {
     *contents == Contents::Any
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_lru(replacement: &CacheReplacement) -> bool {
-    *replacement == CacheReplacement::Lru
 }
 
 impl CacheModel {
@@ -108,7 +102,7 @@ impl CachesModel {
         if let Some((name, _)) = l1.iter().find(|(_, cache)| cache.contents != Contents::Any) {
             return Some(format!("caches.{name}.contents: nothing is above it"));
         }
-        if let Some((name, _)) = l1.iter().find(|(_, cache)| cache.replacement != CacheReplacement::Lru) {
+        if let Some((name, _)) = l1.iter().find(|(_, cache)| !cache.replacement.is_default()) {
             return Some(format!("caches.{name}.replacement: `lru`, since the hit path sees only the line used last"));
         }
         let outer = [&self.l2, &self.llc].into_iter().flatten();

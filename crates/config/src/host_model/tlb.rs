@@ -35,7 +35,7 @@ model! {
         #[serde(default, skip_serializing_if = "ReplacementName::is_default")]
         pub replacement: ReplacementName => key(
             "which page of a full set makes room in an array of a TLB level: `lru`, where none is given, `tree-plru`, `fifo`, \
-             `random`, or `srrip`, as `mmu.replacement` says"
+             `random`, `srrip` or `drrip`, as `mmu.replacement` says"
         ).without("`lru`"),
     }
 }

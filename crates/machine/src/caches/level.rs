@@ -1,15 +1,15 @@
-//! One cache: sets of lines, in the order of their use or with predictions of it.
+//! One cache: sets of lines, in the order of their use or with a replacement policy of [`mmu`].
 
-use super::rrip::{Duel, Insertion, Predictions};
-use config::host_model::{CacheReplacement, caches::CacheModel};
+use config::host_model::caches::CacheModel;
+use mmu::{Replacement, Shape};
 
 /// No line. Lines are numbered from the start of memory, and memory has fewer.
 const NONE: u32 = u32::MAX;
 
-/// A set-associative cache, with exact LRU replacement or with [predictions](Predictions). An address is an offset in memory, so that what a set holds does not depend on where
+/// A set-associative cache, with exact LRU replacement or with another [policy](Replacement). An address is an offset in memory, so that what a set holds does not depend on where
 /// memory lies in the process.
 ///
-/// With LRU, a set is a row of line numbers, from the line used last to the one whose use is longest ago; with predictions, lines keep their places. Rows are not padded: those of a last level are
+/// With LRU, a set is a row of line numbers, from the line used last to the one whose use is longest ago; with another policy, lines keep their places. Rows are not padded: those of a last level are
 /// too many for the caches of the machine that this runs on, and that is what a miss waits for.
 #[derive(Debug)]
 pub(super) struct Level {
@@ -19,7 +19,7 @@ pub(super) struct Level {
     /// log2 of the bytes of a line.
     line_shift: u32,
     /// `None` with LRU.
-    predictions: Option<Predictions>,
+    policy: Option<Box<dyn Replacement>>,
 }
 
 /// What the use of a line did.
@@ -88,18 +88,14 @@ fn move_to_front(row: &mut [u32], line: u32) -> Place {
 impl Level {
     /// An empty cache. The model was checked before.
     pub(super) fn new(model: &CacheModel) -> Self {
-        let slots = model.sets() as usize * model.ways as usize;
-        let insertion = match model.replacement {
-            CacheReplacement::Lru => None,
-            CacheReplacement::Srrip => Some(Insertion::Static),
-            CacheReplacement::Drrip => Some(Insertion::Dynamic(Duel::new(model.sets()))),
-        };
+        let (sets, ways, replacement) = (model.sets(), model.ways as usize, model.replacement.0);
+        let shape = Shape { sets: sets as usize, ways };
         Self {
-            lines: vec![NONE; slots],
-            sets: model.sets(),
-            ways: model.ways as usize,
+            lines: vec![NONE; shape.sets * ways],
+            sets,
+            ways,
             line_shift: model.line.trailing_zeros(),
-            predictions: insertion.map(|insertion| Predictions::new(slots, insertion)),
+            policy: (!replacement.is_lru()).then(|| replacement.build(shape)),
         }
     }
 
@@ -130,8 +126,8 @@ impl Level {
     #[inline]
     pub(super) fn use_line(&mut self, offset: u64) -> Used {
         let line = self.line(offset);
-        if self.predictions.is_some() {
-            return self.use_predicted(line);
+        if self.policy.is_some() {
+            return self.use_by_policy(line);
         }
         let shift = self.line_shift;
         let row = self.row(line);
@@ -142,32 +138,30 @@ impl Level {
         Used::Filled((last != NONE).then(|| u64::from(last) << shift))
     }
 
-    /// The same where uses are predicted.
-    fn use_predicted(&mut self, line: u32) -> Used {
-        let (shift, set) = (self.line_shift, self.set(line));
-        let first = set as usize * self.ways;
-        let slots = first..first + self.ways;
-        let row = &mut self.lines[slots.clone()];
-        let Some(predictions) = &mut self.predictions else { unreachable!("the caller has looked") };
+    /// The same with another policy than LRU.
+    fn use_by_policy(&mut self, line: u32) -> Used {
+        let set = self.set(line) as usize;
+        let row = &mut self.lines[set * self.ways..][..self.ways];
+        let Some(policy) = &mut self.policy else { unreachable!("the caller has looked") };
         if let Some(way) = row.iter().position(|&there| there == line) {
-            predictions.hit(first + way);
+            policy.touch(set, way);
             return Used::Hit;
         }
-        let way = row.iter().position(|&there| there == NONE).unwrap_or_else(|| predictions.victim(slots));
+        let way = row.iter().position(|&there| there == NONE).unwrap_or_else(|| policy.victim(set));
         let last = std::mem::replace(&mut row[way], line);
-        predictions.insert(set, first + way);
-        Used::Filled((last != NONE).then(|| u64::from(last) << shift))
+        policy.insert(set, way);
+        Used::Filled((last != NONE).then(|| u64::from(last) << self.line_shift))
     }
 
     /// Uses the line at an offset if it is there; whether it is.
     pub(super) fn use_if_held(&mut self, offset: u64) -> bool {
         let line = self.line(offset);
-        let first = self.set(line) as usize * self.ways;
+        let set = self.set(line) as usize;
         let row = self.row(line);
-        let Some(place) = row.iter().position(|&there| there == line) else { return false };
-        match &mut self.predictions {
-            Some(predictions) => predictions.hit(first + place),
-            None => self.row(line)[..=place].rotate_right(1),
+        let Some(way) = row.iter().position(|&there| there == line) else { return false };
+        match &mut self.policy {
+            Some(policy) => policy.touch(set, way),
+            None => self.row(line)[..=way].rotate_right(1),
         }
         true
     }
@@ -175,18 +169,21 @@ impl Level {
     /// Gives up whatever it holds of `bytes` bytes at an offset.
     pub(super) fn remove(&mut self, offset: u64, bytes: u32) {
         let last = self.line(offset + u64::from(bytes) - 1);
-        let keeps_places = self.predictions.is_some();
         for line in self.line(offset)..=last {
-            let row = self.row(line);
+            let set = self.set(line) as usize;
+            let row = &mut self.lines[set * self.ways..][..self.ways];
             // Most lines that go below are gone here: all places are compared first, several at once.
             if !row.iter().fold(false, |held, &there| held | (there == line)) {
                 continue;
             }
-            if let Some(place) = row.iter().position(|&there| there == line) {
-                if keeps_places {
-                    row[place] = NONE;
-                } else {
-                    row[place..].rotate_left(1);
+            let Some(way) = row.iter().position(|&there| there == line) else { continue };
+            match &mut self.policy {
+                Some(policy) => {
+                    row[way] = NONE;
+                    policy.invalidate(set, way);
+                }
+                None => {
+                    row[way..].rotate_left(1);
                     row[row.len() - 1] = NONE;
                 }
             }

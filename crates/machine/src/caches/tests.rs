@@ -1,9 +1,9 @@
 use super::*;
-use config::host_model::CacheReplacement;
-use config::units::ByteSize;
+use config::units::{ByteSize, ReplacementName};
 use hart::CacheLines;
+use mmu::{POLICIES, ReplacementPolicy};
 use proptest::prelude::*;
-use reference::{CacheShape, Hierarchy, Holds, Looks, Replaces};
+use reference::{CacheShape, Hierarchy, Holds, Looks, Policy};
 
 /// Where memory lies in the process: nothing is read there.
 const BASE: usize = 0x7000_0000_0000;
@@ -14,7 +14,7 @@ fn at(offset: u64) -> *const u8 {
 
 fn cache(sets: u32, ways: u32, line: u32, latency: u64) -> CacheModel {
     let size = ByteSize(u64::from(sets) * u64::from(ways) * u64::from(line));
-    CacheModel { size, ways, line, latency, replacement: CacheReplacement::Lru, contents: Contents::Any }
+    CacheModel { size, ways, line, latency, replacement: ReplacementName::default(), contents: Contents::Any }
 }
 
 /// 1 KiB of L1D, 1 KiB of L1I, 4 KiB of L2 and 16 KiB of last level.
@@ -83,9 +83,13 @@ fn the_line_used_longest_ago_gives_way() {
     assert_eq!(load(&mut caches, [line(1)]).l1d_misses, 1);
 }
 
+fn replacement(policy: &str) -> ReplacementName {
+    ReplacementName(policy.parse().unwrap())
+}
+
 /// `small`, with a last level of 1024 lines in 256 sets, and this replacement. With dueling, 32 sets are leaders of each kind.
-fn with_last_level(replacement: CacheReplacement) -> Caches {
-    let llc = CacheModel { replacement, ..cache(256, 4, 64, 30) };
+fn with_last_level(policy: &str) -> Caches {
+    let llc = CacheModel { replacement: replacement(policy), ..cache(256, 4, 64, 30) };
     caches(&CachesModel { l2: None, llc: Some(llc), ..small() })
 }
 
@@ -97,8 +101,8 @@ fn misses_of_last(rounds: usize, mut round: impl FnMut() -> u64) -> u64 {
 /// Two lines of each set are used again and again, each between lines that are used once: as many, or seven times as many.
 #[test]
 fn lines_that_are_used_again_stay_beside_a_scan_where_reuse_is_predicted() {
-    let misses = |replacement, scanned: u64| {
-        let mut caches = with_last_level(replacement);
+    let misses = |policy: &str, scanned: u64| {
+        let mut caches = with_last_level(policy);
         let mut next = 1 << 20;
         misses_of_last(200, || {
             let mut missed = 0;
@@ -110,12 +114,11 @@ fn lines_that_are_used_again_stay_beside_a_scan_where_reuse_is_predicted() {
             missed
         })
     };
-    use CacheReplacement::{Drrip, Lru, Srrip};
-    assert_eq!([Lru, Srrip].map(|replacement| misses(replacement, 1)), [0; 2], "all of it fits");
-    assert_eq!(misses(Lru, 7), 512, "with 4096 lines between two uses of one");
+    assert_eq!(["lru", "srrip"].map(|policy| misses(policy, 1)), [0; 2], "all of it fits");
+    assert_eq!(misses("lru", 7), 512, "with 4096 lines between two uses of one");
     // What leaders lose that insert the other way: both lines of each.
     for scanned in [1, 7] {
-        let few = misses(Drrip, scanned);
+        let few = misses("drrip", scanned);
         assert!(few <= 64, "{few} beside {scanned} times as many");
     }
 }
@@ -123,12 +126,12 @@ fn lines_that_are_used_again_stay_beside_a_scan_where_reuse_is_predicted() {
 /// A loop through twice the cache: LRU misses for ever, and so do long intervals. Mostly distant ones keep a part of it.
 #[test]
 fn a_loop_that_is_too_large_hits_where_most_new_lines_are_distant() {
-    let misses = |replacement| {
-        let mut caches = with_last_level(replacement);
+    let misses = |policy: &str| {
+        let mut caches = with_last_level(policy);
         misses_of_last(400, || load(&mut caches, (0..2048).map(|line| line * 64)).llc_misses)
     };
-    assert_eq!([CacheReplacement::Lru, CacheReplacement::Srrip].map(misses), [2048; 2]);
-    let dueling = misses(CacheReplacement::Drrip);
+    assert_eq!(["lru", "srrip"].map(misses), [2048; 2]);
+    let dueling = misses("drrip");
     // At best all but one way of each set that is no leader of the first kind holds a line for ever.
     assert!((2048 - 3 * 224..1700).contains(&dueling), "{dueling}");
 }
@@ -210,9 +213,7 @@ fn what_cannot_be_built_is_named() {
     assert!(problem(&|model| model.l1d.ways = 0).contains("caches.l1d.ways"));
     assert!(problem(&|model| model.l2 = Some(cache(16, 4, 32, 1))).contains("shorter"));
     assert!(problem(&|model| model.l1d.contents = Contents::Inclusive).contains("caches.l1d.contents"));
-    assert!(
-        problem(&|model| model.l1i.replacement = CacheReplacement::Srrip).contains("caches.l1i.replacement: `lru`")
-    );
+    assert!(problem(&|model| model.l1i.replacement = replacement("srrip")).contains("caches.l1i.replacement: `lru`"));
     assert!(problem(&|model| model.l2.as_mut().unwrap().contents = Contents::Victims).contains("caches.l2.contents"));
     assert!(
         problem(&|model| {
@@ -227,12 +228,8 @@ fn what_cannot_be_built_is_named() {
 /// A cache with a few sets, and the same for the reference.
 fn shapes(line: u32, sets: impl Strategy<Value = u32>) -> impl Strategy<Value = (CacheModel, CacheShape)> {
     (sets, 1..=5_u32).prop_map(move |(sets, ways)| {
-        let shape = CacheShape {
-            sets: u64::from(sets),
-            ways: ways as usize,
-            line: u64::from(line),
-            replaces: Replaces::Oldest,
-        };
+        let shape =
+            CacheShape { sets: u64::from(sets), ways: ways as usize, line: u64::from(line), policy: Policy::Lru };
         (cache(sets, ways, line, 0), shape)
     })
 }
@@ -250,13 +247,19 @@ fn with(contents: Contents, (model, shape): (CacheModel, CacheShape)) -> (CacheM
 fn replacing(
     cache: impl Strategy<Value = (CacheModel, CacheShape)>,
 ) -> impl Strategy<Value = (CacheModel, CacheShape)> {
-    let all = [
-        (CacheReplacement::Lru, Replaces::Oldest),
-        (CacheReplacement::Srrip, Replaces::Distant),
-        (CacheReplacement::Drrip, Replaces::DistantByDuel),
-    ];
-    (cache, prop::sample::select(all.to_vec())).prop_map(|((model, shape), (replacement, replaces))| {
-        (CacheModel { replacement, ..model }, CacheShape { replaces, ..shape })
+    (cache, prop::sample::select(POLICIES.to_vec()), any::<u64>()).prop_map(|((model, shape), facts, seed)| {
+        let seed = if facts.seeded { seed } else { 0 };
+        let policy = match facts.name {
+            "lru" => Policy::Lru,
+            "tree-plru" => Policy::TreePlru,
+            "fifo" => Policy::Fifo,
+            "random" => Policy::Random(seed),
+            "srrip" => Policy::Srrip,
+            "drrip" => Policy::Drrip,
+            other => panic!("the reference has no policy `{other}`"),
+        };
+        let replacement = ReplacementName(ReplacementPolicy::of(facts, seed));
+        (CacheModel { replacement, ..model }, CacheShape { policy, ..shape })
     })
 }
 

@@ -1,4 +1,4 @@
-//! Replacement policies of TLB arrays: which page of a full set makes room.
+//! Replacement policies of TLB arrays, and of caches: which page, or line, of a full set makes room.
 //!
 //! A policy is a [`Replacement`] in a separate file with its [`PolicyFacts`], and a line in [`POLICIES`]. Parsing, help, the documentation
 //! and refusals come from that list. An array that names none has LRU.
@@ -7,7 +7,9 @@
 //! place, which is a use of it; a fence empties ways.
 
 mod by_array;
+mod drrip;
 mod fifo;
+mod generator;
 mod lru;
 mod policy;
 mod random;
@@ -25,7 +27,8 @@ use core::fmt;
 use core::str::FromStr;
 
 /// The policies that are shipped, in the order in which they are listed to users.
-pub static POLICIES: [&PolicyFacts; 5] = [&lru::FACTS, &tree_plru::FACTS, &fifo::FACTS, &random::FACTS, &srrip::FACTS];
+pub static POLICIES: [&PolicyFacts; 6] =
+    [&lru::FACTS, &tree_plru::FACTS, &fifo::FACTS, &random::FACTS, &srrip::FACTS, &drrip::FACTS];
 
 /// The replacement policy that an array has.
 #[derive(Clone, Copy)]
@@ -56,13 +59,15 @@ impl ReplacementPolicy {
         self.seed
     }
 
-    /// Whether it is [`Self::LRU`], which the TLBs implement themselves.
-    pub(crate) fn is_lru(&self) -> bool {
+    /// Whether it is [`Self::LRU`], which TLBs and caches implement themselves.
+    #[must_use]
+    pub fn is_lru(&self) -> bool {
         core::ptr::eq(self.facts, Self::LRU.facts)
     }
 
     /// The state of an array whose ways are all empty.
-    pub(crate) fn build(&self, shape: Shape) -> Box<dyn Replacement> {
+    #[must_use]
+    pub fn build(&self, shape: Shape) -> Box<dyn Replacement> {
         (self.facts.build)(shape, self.seed)
     }
 }

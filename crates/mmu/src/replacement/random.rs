@@ -1,5 +1,6 @@
 //! A random way, from a seed: the same accesses give the same victims.
 
+use super::generator::SplitMix64;
 use super::policy::{PolicyFacts, Replacement, Shape};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
@@ -9,24 +10,14 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     refused_at_l1: None,
     // The generator is one for the whole array, and no state of a set.
     state_bits: |_| 0,
-    build: |shape, seed| Box::new(Random { shape, state: seed }),
+    build: |shape, seed| Box::new(Random { shape, numbers: SplitMix64::from_seed(seed) }),
 };
 
-/// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014). An array has one generator, which
-/// advances by one number for each victim.
+/// An array has one generator, which advances by one number for each victim.
 #[derive(Clone, Debug)]
 struct Random {
     shape: Shape,
-    state: u64,
-}
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ self.state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
+    numbers: SplitMix64,
 }
 
 impl Replacement for Random {
@@ -36,7 +27,7 @@ impl Replacement for Random {
 
     /// The upper half of a number, scaled to the ways: a remainder would prefer the lower ones.
     fn victim(&mut self, _: usize) -> usize {
-        (((self.next() >> 32) * self.shape.ways as u64) >> 32) as usize
+        (((self.numbers.next() >> 32) * self.shape.ways as u64) >> 32) as usize
     }
 
     fn invalidate(&mut self, _: usize, _: usize) {}

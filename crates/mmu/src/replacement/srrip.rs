@@ -10,40 +10,63 @@ pub(super) static FACTS: PolicyFacts = PolicyFacts {
     seeded: false,
     refused_at_l1: Some("it needs every hit, and repeated hits of the page used last do not leave the L1's hit path"),
     state_bits: |ways| 2 * u64::from(ways),
-    build: |shape, _| Box::new(Srrip { shape, predictions: vec![Srrip::DISTANT; shape.sets * shape.ways].into() }),
+    build: |shape, _| Box::new(Srrip(Predictions::new(shape))),
 };
 
+/// When the next use of a page is predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Interval {
+    /// Soon: of a page that has hit.
+    Near = 0,
+    /// After a long time.
+    Long = 2,
+    /// After so long a time that the page may leave: the greatest value of 2 bits.
+    Distant = 3,
+}
+
+/// The re-reference prediction value of each way.
 #[derive(Clone, Debug)]
-struct Srrip {
+pub(super) struct Predictions {
     shape: Shape,
-    /// The re-reference prediction value of each way.
-    predictions: Box<[u8]>,
+    values: Box<[u8]>,
 }
 
-impl Srrip {
-    /// The next use is predicted to be soon: a page that has hit.
-    const NEAR_IMMEDIATE: u8 = 0;
-    /// A page that is new.
-    const LONG: u8 = 2;
-    /// The greatest value of 2 bits: a page that may leave.
-    const DISTANT: u8 = 3;
-}
-
-impl Replacement for Srrip {
-    fn touch(&mut self, set: usize, way: usize) {
-        self.predictions[self.shape.slot(set, way)] = Self::NEAR_IMMEDIATE;
+impl Predictions {
+    pub(super) fn new(shape: Shape) -> Self {
+        Self { shape, values: vec![Interval::Distant as u8; shape.sets * shape.ways].into() }
     }
 
-    fn insert(&mut self, set: usize, way: usize) {
-        self.predictions[self.shape.slot(set, way)] = Self::LONG;
+    /// The next use of the page in a way is predicted.
+    pub(super) fn predict(&mut self, set: usize, way: usize, interval: Interval) {
+        self.values[self.shape.slot(set, way)] = interval as u8;
     }
 
     /// The first way with a distant prediction. Where there is none, all predictions of the set grow until there is.
+    pub(super) fn victim(&mut self, set: usize) -> usize {
+        const DISTANT: u8 = Interval::Distant as u8;
+        let values = &mut self.values[self.shape.slots(set)];
+        let greatest = values.iter().copied().max().unwrap_or(DISTANT);
+        values.iter_mut().for_each(|value| *value += DISTANT - greatest);
+        values.iter().position(|&value| value == DISTANT).unwrap_or_default()
+    }
+}
+
+/// A page that is new is predicted to be used after a long time.
+#[derive(Clone, Debug)]
+struct Srrip(Predictions);
+
+impl Replacement for Srrip {
+    fn touch(&mut self, set: usize, way: usize) {
+        self.0.predict(set, way, Interval::Near);
+    }
+
+    fn insert(&mut self, set: usize, way: usize) {
+        self.0.predict(set, way, Interval::Long);
+    }
+
     fn victim(&mut self, set: usize) -> usize {
-        let predictions = &mut self.predictions[self.shape.slots(set)];
-        let greatest = predictions.iter().copied().max().unwrap_or(Self::DISTANT);
-        predictions.iter_mut().for_each(|prediction| *prediction += Self::DISTANT - greatest);
-        predictions.iter().position(|&prediction| prediction == Self::DISTANT).unwrap_or_default()
+        self.0.victim(set)
     }
 
     fn invalidate(&mut self, _: usize, _: usize) {}

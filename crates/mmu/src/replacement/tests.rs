@@ -141,9 +141,41 @@ fn srrip_ages_a_set_until_a_prediction_is_distant() {
     assert_eq!(victims(&mut *srrip, 1), [0]);
 }
 
+/// Jaleel et al., section 5: a loop through twice the pages that there is room for. SRRIP misses for ever. Of 64 sets under DRRIP, every other one inserts distant pages.
+#[test]
+fn drrip_keeps_a_part_of_a_loop_that_is_too_large() {
+    let misses = |name: &str| {
+        let shape = Shape { sets: 64, ways: 4 };
+        let mut policy = policy(name, shape);
+        let mut held = vec![[None; 4]; 64];
+        let mut misses = 0;
+        for round in 0..100 {
+            for page in 0..8 {
+                for (set, held) in held.iter_mut().enumerate() {
+                    match held.iter().position(|&held| held == Some(page)) {
+                        Some(way) => policy.touch(set, way),
+                        None => {
+                            let way = held.iter().position(Option::is_none).unwrap_or_else(|| policy.victim(set));
+                            policy.insert(set, way);
+                            held[way] = Some(page);
+                            misses += usize::from(round == 99);
+                        }
+                    }
+                }
+            }
+        }
+        misses
+    };
+    assert_eq!([misses("lru"), misses("srrip")], [512; 2]);
+    // A set that inserts distant pages keeps three of its eight.
+    let dueling = misses("drrip");
+    assert!((256 + 32 * 4..256 + 32 * 7).contains(&dueling), "{dueling}");
+}
+
 #[test]
 fn sets_do_not_know_of_each_other() {
-    for facts in POLICIES.into_iter().filter(|facts| !facts.seeded) {
+    // Leaders of DRRIP decide for others.
+    for facts in POLICIES.into_iter().filter(|facts| !facts.seeded && facts.name != "drrip") {
         let (mut one, mut other) = (full(facts.name, FOUR_WAYS), full(facts.name, FOUR_WAYS));
         for way in [0, 3, 1] {
             other.insert(0, way);
@@ -169,5 +201,5 @@ fn names_and_seeds_are_parsed() {
     assert_eq!(parse("srrip:1"), Err(PolicyError::Unseeded("srrip")));
     assert_eq!(parse("random:x"), Err(PolicyError::Seed("x".to_owned())));
     let unknown = parse("LFU").unwrap_err().to_string();
-    assert_eq!(unknown, "`LFU` is not a replacement policy (lru, tree-plru, fifo, random, srrip)");
+    assert_eq!(unknown, "`LFU` is not a replacement policy (lru, tree-plru, fifo, random, srrip, drrip)");
 }

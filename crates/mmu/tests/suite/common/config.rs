@@ -15,6 +15,7 @@ fn array(array: &TlbArray) -> reference::Array {
         "fifo" => Policy::Fifo,
         "random" => Policy::Random(array.replacement.seed()),
         "srrip" => Policy::Srrip,
+        "drrip" => Policy::Drrip,
         other => panic!("the model has no policy `{other}`"),
     };
     reference::Array { sizes: array.sizes.clone(), sets: u64::from(array.sets), ways: array.ways as usize, policy }
