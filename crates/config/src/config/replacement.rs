@@ -15,9 +15,9 @@ settings! {
              exactly. `tree-plru`: at each node of a binary tree over the ways, the half that was not used last. `fifo`: \
              the page that was inserted first, whatever its uses. `random`: any page, by a generator that starts from a \
              seed: `random:SEED`, where 0 is assumed. `srrip`: a page whose next use is predicted to be distant: SRRIP-HP \
-             with 2-bit re-reference prediction values. `drrip`: as `srrip`, or with most new pages predicted as distant, by \
-             which of the two misses less in leader sets. The last two are not for an L1, because they need every hit, \
-             and repeated hits of the page used last do not leave the L1's hit path"
+             with 2-bit re-reference prediction values. `drrip`: as srrip, or with most new pages predicted as distant, by \
+             which of the two misses less in leader sets: DRRIP with a 10-bit counter. Neither of the last two is for an \
+             L1, because it needs every hit, and repeated hits of the page used last do not leave the L1's hit path"
         ).without("the arrays' own, or else `lru`"),
         #[serde(skip_serializing_if = "Option::is_none")]
         pub l1i: Option<ReplacementName> = None => key("the replacement policy of the L1 instruction TLB").with("l1d"),

@@ -78,6 +78,16 @@ pub(crate) struct Size {
     pub(crate) full: String,
 }
 
+impl Size {
+    /// That of a run as large as `scale`.
+    pub(crate) fn at(&self, scale: Scale) -> &str {
+        match scale {
+            Scale::Short => &self.short,
+            Scale::Full => &self.full,
+        }
+    }
+}
+
 /// One command of Pagewalk, or one for each of several values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,7 @@
 //! | hash | over |
 //! |---|---|
 //! | `rule` | the claim with its source, number, band, their reasons and its controlled experiment, and the definitions that its expressions use |
-//! | `inputs` | the measurements that these use: commands, files, repeats and sizes, and the further words of a full run |
+//! | `inputs` | the measurements that these use: commands, files, repeats and the sizes of the run, and the further words of a full one |
 //!
 //! Each is a SHA-256 of JSON without spaces, its keys in alphabetical order.
 
@@ -60,7 +60,7 @@ fn input(experiment: &Experiment, measure: &Measure, scale: Scale) -> Value {
         command.contains(&name) || file.as_ref().is_some_and(|file| file.contains(&name))
     };
     let sizes = experiment.size.iter().filter(|(name, _)| used(name));
-    let sizes: Vec<Value> = sizes.map(|(name, size)| json!([name, size.short, size.full])).collect();
+    let sizes: Vec<Value> = sizes.map(|(name, size)| json!([name, size.at(scale)])).collect();
     let repeats = measure.is_repeated().then(|| experiment.repeats_of(measure));
     let mut input =
         json!({ "command": command, "each": each, "file": file, "id": id, "repeats": repeats, "size": sizes });
@@ -174,16 +174,24 @@ because = "rounding"
     }
 
     #[test]
+    fn a_size_is_an_input_of_the_run_that_uses_it() {
+        let of = |scale, to| hashes_at(scale, "full = \"2\"", to).inputs;
+        let (same, other) = ("full = \"2\"", "full = \"3\"");
+        assert_eq!(of(Scale::Short, same), of(Scale::Short, other));
+        assert_ne!(of(Scale::Full, same), of(Scale::Full, other));
+        assert_ne!(of(Scale::Short, same), of(Scale::Full, same));
+    }
+
+    #[test]
     fn further_words_of_a_full_run_are_inputs_of_it_alone() {
-        let plain = hashes("2.5", "2.5");
-        assert_eq!(hashes_at(Scale::Full, "2.5", "2.5"), plain);
+        let (plain, full) = (hashes("2.5", "2.5"), hashes_at(Scale::Full, "2.5", "2.5"));
         for (from, to) in [
             ("repeats = [", "full_compare = \"--warm\"\nrepeats = ["),
             ("id = \"m\"\n", "id = \"m\"\nfull = \"--warm\"\n"),
         ] {
             assert_eq!(hashes(from, to), plain, "{to}");
             let further = hashes_at(Scale::Full, from, to);
-            assert!(further.inputs != plain.inputs && further.rule == plain.rule, "{to}");
+            assert!(further.inputs != full.inputs && further.rule == full.rule, "{to}");
         }
     }
 }

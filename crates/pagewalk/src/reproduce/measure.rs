@@ -121,9 +121,7 @@ fn jobs(experiment: &Experiment, scale: Scale, index: usize, measure: &Measure) 
     let values = all(&measure.each);
     let job = |(repeat, each): (&Option<String>, &Option<String>)| {
         let fill = |text: &str| {
-            let sizes = experiment.size.iter().map(|(name, size)| {
-                (name.as_str(), if scale == Scale::Full { size.full.as_str() } else { size.short.as_str() })
-            });
+            let sizes = experiment.size.iter().map(|(name, size)| (name.as_str(), size.at(scale)));
             let named = [("each", each.as_deref()), ("repeat", repeat.as_deref())];
             let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
             sizes.chain(named).fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
