@@ -32,6 +32,9 @@ pub struct ValidateArgs {
     /// Runs on this machine with each page size; the result is their median
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32, 1, 1000>)]
     pub repeat: u32,
+    /// How often a point is measured again, behind all others, whose times have quartiles more than 15 % of the median apart; the measurement with the smallest spread counts
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32, 0, 100>)]
+    pub again: u32,
     /// The systems that predict times with 4K pages and with 2M pages
     #[arg(long, value_name = "SYSTEM", num_args = 2, default_values = ["native:4K", "native:2M"])]
     pub systems: Vec<System>,

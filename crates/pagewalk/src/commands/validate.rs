@@ -12,8 +12,8 @@ use crate::setup::{builder_with_sections, built};
 use crate::side_by_side::default_threads;
 use crate::systems::{Configured, configured};
 use crate::validation::{
-    Compared, GuestFrames, Made, PROGRAMS, Point, Program, Summary, compared, frames, last_level, measure, points,
-    predictions, probe, report, start, table, with_last_level, with_layouts,
+    Compared, GuestFrames, Made, PROGRAMS, Point, Program, Summary, compared, frames, last_level, measure, noisy,
+    points, predictions, probe, report, start, table, with_last_level, with_layouts,
 };
 use calibrate::Host;
 use config::ConfigBuilder;
@@ -50,7 +50,7 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let (mut printer, json_output) = open_printer(arguments.format, arguments.json.as_deref())?;
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
-    let (measured, scattered_over) = measure(&points, arguments.repeat as usize, probe)?;
+    let (measured, scattered_over) = measure(&points, arguments.repeat as usize, arguments.again, probe)?;
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
@@ -124,6 +124,10 @@ fn print(compared: &[Compared], host: &Host, made: &Made<'_>, printer: &mut Prin
     printer.paragraph("", "", &frames(made.scattered_over.as_ref().copied().map_err(String::as_str)))?;
     let kept = compared.iter().filter_map(|one| Some(one.measured.last_level?.median));
     if let Some(text) = last_level(kept) {
+        printer.paragraph("", "", &text)?;
+    }
+    let spreads = compared.iter().map(|one| (one.measured.times, one.measured.spread()));
+    if let Some(text) = noisy(spreads) {
         printer.paragraph("", "", &text)?;
     }
     if let Some(name) = &host.hypervisor {

@@ -7,7 +7,7 @@ use super::page::page;
 use super::read::read;
 use super::{host, legend, palette};
 use crate::error::Failure;
-use crate::validation::{frames, last_level};
+use crate::validation::{frames, last_level, noisy};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -58,8 +58,24 @@ struct Measured {
     ns_4k: Spread,
     ns_2m: Spread,
     ratio: Spread,
+    ns_split: Option<Spread>,
     split_ratio: Option<Spread>,
     last_level_bytes: Option<Spread>,
+    #[serde(default = "once")]
+    times: u32,
+}
+
+/// Earlier versions measured no point again.
+const fn once() -> u32 {
+    1
+}
+
+impl Measured {
+    /// The greatest interquartile range of its times, as a share of the median.
+    fn spread(&self) -> f64 {
+        let times = [Some(&self.ns_4k), Some(&self.ns_2m), self.ns_split.as_ref()];
+        times.into_iter().flatten().map(|time| (time.high - time.low) / time.median).fold(0.0, f64::max)
+    }
 }
 
 #[derive(Deserialize)]
@@ -194,5 +210,6 @@ fn intro(validation: &Validation) -> Vec<String> {
                  frames of 2M pages.";
     let scattered = validation.scattered_over.map(Ok).or_else(|| validation.not_scattered.as_deref().map(Err));
     let kept = validation.validation.iter().filter_map(|point| Some(point.measured.last_level_bytes.as_ref()?.median));
-    [Some(order.to_owned()), scattered.map(frames), last_level(kept)].into_iter().flatten().collect()
+    let again = noisy(validation.validation.iter().map(|point| (point.measured.times, point.measured.spread())));
+    [Some(order.to_owned()), scattered.map(frames), last_level(kept), again].into_iter().flatten().collect()
 }

@@ -111,7 +111,8 @@ mod tests {
     fn the_worst_comes_first() {
         let points = points(&[&PROGRAMS[0]], 3);
         let spread = |median: f64| Spread { median, low: median, high: median };
-        let measured = [Measured { base: spread(20.0), huge: spread(10.0), split: spread(16.0), last_level: None }; 3];
+        let measured =
+            [Measured { base: spread(20.0), huge: spread(10.0), split: spread(16.0), last_level: None, times: 1 }; 3];
         let predicted = [(22.0, 10.0, 22.0), (10.0, 10.0, 16.0), (40.0, 20.0, 40.0)]
             .map(|(base, huge, split)| Predicted { base: spread(base), huge: spread(huge), split: spread(split) });
         let all = compared(&points, &measured, &predicted);
@@ -136,6 +137,7 @@ mod tests {
                 huge: spread(10.0, 0.2),
                 split: spread(15.0, 0.3),
                 last_level: None,
+                times: 1,
             },
             predicted: Predicted { base: Spread::exact(1.0), huge: Spread::exact(1.0), split: Spread::exact(1.0) },
         };

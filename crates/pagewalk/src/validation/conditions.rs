@@ -1,5 +1,7 @@
 //! What the page and the printed report say of the circumstances of the measurement.
 
+use super::native::NOISY;
+
 /// Where this machine's frames of 4K pages lay: the bytes that they were scattered over, or why they were not.
 pub(crate) fn frames(scattered_over: Result<u64, &str>) -> String {
     match scattered_over {
@@ -24,6 +26,21 @@ pub(crate) fn last_level(bytes: impl Iterator<Item = f64>) -> Option<String> {
     ))
 }
 
+/// Which points were measured again, by how often each was measured and the spread of what counts.
+pub(crate) fn noisy(points: impl Iterator<Item = (u32, f64)>) -> Option<String> {
+    let points: Vec<(u32, f64)> = points.collect();
+    let again = points.iter().filter(|(times, _)| *times > 1).count();
+    let noisy = points.iter().filter(|(_, spread)| *spread > NOISY).count();
+    (again + noisy > 0).then(|| {
+        format!(
+            "Of {} points {again} were measured again, because quartiles of their times lay more than {} % of the median apart. \
+             The measurement with the smallest spread counts. {noisy} still have a greater one: other work uses this machine.",
+            points.len(),
+            100.0 * NOISY,
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +53,8 @@ mod tests {
         let said = last_level([6.0, 2.5, 4.0].into_iter().map(|size| size * mebibyte)).unwrap();
         assert!(said.contains("kept 2.5 to 6.0 MiB"), "{said}");
         assert_eq!(last_level(std::iter::empty()), None);
+        let said = noisy([(1, 0.1), (3, 0.2), (2, 0.05)].into_iter()).unwrap();
+        assert!(said.starts_with("Of 3 points 2 were measured again") && said.contains(" 1 still"), "{said}");
+        assert_eq!(noisy([(1, 0.1)].into_iter()), None);
     }
 }

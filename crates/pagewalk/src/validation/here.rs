@@ -1,6 +1,6 @@
 //! This machine while the programs run: its frames, and its last-level cache.
 
-use super::native::{Measured, Native};
+use super::native::{Measured, Native, measure_all};
 use super::programs::Point;
 use crate::error::Failure;
 use crate::progress::Progress;
@@ -40,23 +40,30 @@ pub(crate) fn with_last_level(
 /// What was measured of each point, and the bytes that frames of 4K were scattered over, or why they were not.
 pub(crate) type Here = (Vec<Measured>, Result<u64, String>);
 
-/// Measures all points.
+/// Measures all points, and noisy ones up to `again` times more.
 ///
 /// # Errors
 /// [`Failure`]: no C compiler, or a program or the probe fails.
-pub(crate) fn measure(points: &[Point], repeats: usize, mut probe: Option<LastLevelProbe>) -> Result<Here, Failure> {
+pub(crate) fn measure(
+    points: &[Point],
+    repeats: usize,
+    again: u32,
+    mut probe: Option<LastLevelProbe>,
+) -> Result<Here, Failure> {
     let mut progress = Progress::new();
     progress.say("validate: the C compiler");
     let native = Native::build()?;
     progress.say("validate: scattering frames");
     let frames = ScatteredFrames::take();
     progress.count("validate: programs on this machine", points.len() as u64);
-    let each = points.iter().zip(0..).map(|(point, done)| {
+    let mut done = 0;
+    let measured = measure_all(points, again, |point| {
         progress.at(done);
+        done += 1;
         let measured = native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))?;
         let last_level = probe.as_mut().map(LastLevelProbe::holds).transpose();
         let last_level = last_level.map_err(|problem| Failure::Run(format!("--last-level measured: {problem}")))?;
         Ok(Measured { last_level, ..measured })
     });
-    Ok((each.collect::<Result<_, Failure>>()?, frames.map(|frames| frames.span())))
+    Ok((measured?, frames.map(|frames| frames.span())))
 }

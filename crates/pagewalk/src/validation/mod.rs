@@ -12,7 +12,7 @@ mod sources;
 mod table;
 
 pub(crate) use compared::{Compared, Summary, compared};
-pub(crate) use conditions::{frames, last_level};
+pub(crate) use conditions::{frames, last_level, noisy};
 pub(crate) use here::{measure, probe, with_last_level};
 pub(crate) use layouts::with_layouts;
 pub(crate) use programs::{PROGRAMS, Point, Program, points};

@@ -48,6 +48,42 @@ pub(crate) struct Measured {
     pub(crate) split: Spread,
     /// Bytes that the last level of caches held meanwhile, where that was measured.
     pub(crate) last_level: Option<Spread>,
+    /// How often the point was measured: these are the numbers with the smallest [`Self::spread`].
+    pub(crate) times: u32,
+}
+
+/// Where the quartiles of a time lie further apart, as a share of the median, something else has used the machine.
+pub(crate) const NOISY: f64 = 0.15;
+
+impl Measured {
+    /// The greatest interquartile range of its times, as a share of the median.
+    pub(crate) fn spread(&self) -> f64 {
+        [self.base, self.huge, self.split].iter().map(Spread::relative).fold(0.0, f64::max)
+    }
+
+    /// This measurement or a later one of the same point: the one with the smaller spread.
+    fn or_quieter(self, later: Self) -> Self {
+        let quieter = if later.spread() < self.spread() { later } else { self };
+        Self { times: self.times + later.times, ..quieter }
+    }
+}
+
+/// Measures all points with `one`, then those that are [noisy](NOISY) up to `again` times more, behind all others.
+///
+/// # Errors
+/// Those of `one`.
+pub(crate) fn measure_all(
+    points: &[Point],
+    again: u32,
+    mut one: impl FnMut(&Point) -> Result<Measured, Failure>,
+) -> Result<Vec<Measured>, Failure> {
+    let mut measured = points.iter().map(&mut one).collect::<Result<Vec<_>, Failure>>()?;
+    for _ in 0..again {
+        for (measured, point) in measured.iter_mut().zip(points).filter(|(measured, _)| measured.spread() > NOISY) {
+            *measured = measured.or_quieter(one(point)?);
+        }
+    }
+    Ok(measured)
 }
 
 impl Native {
@@ -104,7 +140,7 @@ impl Native {
             }
         }
         let [base, huge, split] = times.map(|times| Spread::of_repeats(&times).expect("there is a repeat"));
-        Ok(Measured { base, huge, split, last_level: None })
+        Ok(Measured { base, huge, split, last_level: None, times: 1 })
     }
 
     fn run(&self, point: &Point, side: PageSide) -> Result<f64, Failure> {
@@ -155,6 +191,7 @@ fn check_pages(output: &str, side: PageSide) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::validation::PROGRAMS;
 
     #[test]
     fn pages_that_were_not_given_are_noticed() {
@@ -168,6 +205,32 @@ mod tests {
         assert_eq!(check_pages(&split(0), PageSide::Split), Ok(()));
         assert!(check_pages(&split(16 << 20), PageSide::Split).unwrap_err().contains("16 MiB of 16 MiB"));
         assert!(check_pages(&line(16 << 20, 0), PageSide::Split).unwrap_err().contains("0 MiB of 16 MiB"));
+    }
+
+    #[test]
+    fn a_noisy_point_is_measured_again_behind_all_others() {
+        let points = crate::validation::points(&[&PROGRAMS[0]], 3);
+        let spread = |share: f64| Spread { median: 10.0, low: 10.0 - 5.0 * share, high: 10.0 + 5.0 * share };
+        let of = |share| Measured {
+            base: Spread::exact(1.0),
+            huge: spread(share),
+            split: Spread::exact(1.0),
+            last_level: None,
+            times: 1,
+        };
+        // The second point is noisy three times, the third once; the first is quiet.
+        let mut next = [0.1, 0.5, 0.3, 0.4, 0.15, 0.2].into_iter();
+        let mut order = Vec::new();
+        let measured = measure_all(&points, 2, |point| {
+            order.push(point.size);
+            Ok(of(next.next().unwrap()))
+        });
+        let shown: Vec<(u32, f64)> = measured.unwrap().iter().map(|one| (one.times, one.spread())).collect();
+        assert_eq!(order, ["16M", "64M", "256M", "64M", "256M", "64M"]);
+        assert_eq!(shown.iter().map(|one| one.0).collect::<Vec<_>>(), [1, 3, 2]);
+        for ((_, spread), expected) in shown.into_iter().zip([0.1, 0.2, 0.15]) {
+            assert!((spread - expected).abs() < 1e-9, "{spread}");
+        }
     }
 
     /// What is compiled includes nothing that is not unpacked.

@@ -63,6 +63,7 @@ fn one(compared: &Compared) -> Value {
             "ns_4k": spread(&compared.measured.base), "ns_2m": spread(&compared.measured.huge), "ratio": spread(&compared.measured_ratio()),
             "ns_split": spread(&compared.measured.split), "split_ratio": spread(&compared.split_ratio()),
             "last_level_bytes": compared.measured.last_level.as_ref().map(spread),
+            "times": compared.measured.times,
         },
         "predicted": {
             "ns_4k": predicted.base.median, "ns_2m": predicted.huge.median, "ratio": ratio.median,
