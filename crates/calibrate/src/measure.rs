@@ -32,7 +32,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     // The thread finds its caches as it left them. A system that refuses makes repeats differ more.
     let _pinned = Pinned::here();
     say("the clock");
-    let pipeline = pipeline::measure(effort);
+    let mut pipeline = pipeline::measure(effort);
     let cycle = 1e9 / pipeline.clock_hz.as_ref().map_or(ASSUMED_CLOCK, |clock| clock.median);
     say("TLBs");
     let most = effort.most_huge_pages.min(host.available / SHARE / HUGE as u64);
@@ -42,6 +42,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     let mut buffer = memory(bytes, Pages::Huge).or_else(|_| memory(bytes, Pages::Base))?;
     say("caches");
     let (found, mut curves) = caches::measure(effort, &mut buffer, tlbs.through(), line, &host.sizes());
+    pipeline.width = pipeline::greater(pipeline.width, pipeline::width(effort));
     say("misses at the same time");
     let all = Lines { size: buffer.bytes() as u64, line };
     let overlap = overlaps(effort, &mut buffer, &found, all, &mut curves);
@@ -56,6 +57,7 @@ pub fn measure(effort: Effort, mut say: impl FnMut(&str)) -> Result<Findings, St
     curves.extend(next_line.as_ref().ok().map(curve));
     let streams = found.memory.clone().map(|_| streams::measure(effort, &mut buffer, all));
     let branches = found.memory.clone().and_then(|_| overlap::branches::measure(effort, &mut buffer, all));
+    pipeline.width = pipeline::greater(pipeline.width, pipeline::width(effort));
     curves.extend(tlbs.base.curves);
     curves.extend(tlbs.huge.curves);
     let findings = Findings {

@@ -7,20 +7,36 @@ use crate::timing::{Effort, nanoseconds, step};
 
 /// Measures them.
 pub(crate) fn measure(effort: Effort) -> Pipeline {
-    let each = |kind| match additions(kind, 1) {
+    Pipeline {
+        clock_hz: nanoseconds_of(effort, Additions::Dependent).map(|each| each.inverted().scaled(1e9)),
+        timestamp_hz: ticks(effort),
+        width: width(effort),
+    }
+}
+
+/// Independent additions in a cycle. Another thread on the same core takes some of them away.
+pub(crate) fn width(effort: Effort) -> Finding<Spread> {
+    let dependent = nanoseconds_of(effort, Additions::Dependent)?;
+    Ok(dependent.over(&nanoseconds_of(effort, Additions::Independent)?))
+}
+
+/// Of a number that other work on this machine can only lower, the greater of two measurements.
+pub(crate) fn greater(one: Finding<Spread>, other: Finding<Spread>) -> Finding<Spread> {
+    match (one, other) {
+        (Ok(one), Ok(other)) if other.median > one.median => Ok(other),
+        (Ok(one), _) => Ok(one),
+        (Err(_), other) => other,
+    }
+}
+
+/// The time of one addition.
+fn nanoseconds_of(effort: Effort, kind: Additions) -> Finding<Spread> {
+    match additions(kind, 1) {
         Some(()) => Ok(step(effort, 0, |steps| {
             let _ = additions(kind, steps);
         })
         .scaled(1.0 / ADDITIONS as f64)),
         None => Err("additions of this processor are not known to this program".to_owned()),
-    };
-    let dependent = each(Additions::Dependent);
-    let independent = each(Additions::Independent);
-    let width = dependent.clone().and_then(|dependent| Ok(dependent.over(&independent?)));
-    Pipeline {
-        clock_hz: dependent.map(|nanoseconds| nanoseconds.inverted().scaled(1e9)),
-        timestamp_hz: ticks(effort),
-        width,
     }
 }
 
@@ -39,6 +55,16 @@ fn ticks(effort: Effort) -> Finding<Spread> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_greater_of_two_measurements_counts() {
+        let (less, more) = (Ok(Spread::exact(2.0)), Ok(Spread::exact(4.0)));
+        let none = || Err("why".to_owned());
+        assert_eq!(greater(less.clone(), more.clone()), more);
+        assert_eq!(greater(more.clone(), less.clone()), more);
+        assert_eq!([greater(less.clone(), none()), greater(none(), less.clone())], [less.clone(), less]);
+        assert_eq!(greater(none(), none()), none());
+    }
 
     #[test]
     #[cfg(target_arch = "x86_64")]
