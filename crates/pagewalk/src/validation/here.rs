@@ -58,7 +58,8 @@ pub(crate) fn measure(
     progress.count("validate: programs on this machine", points.len() as u64);
     let mut done = 0;
     let measured = measure_all(points, again, |point| {
-        progress.at(done);
+        // Points that are measured again are behind the last one.
+        progress.at(done.min(points.len() as u64));
         done += 1;
         let measured = native.measure(point, repeats, || probe.iter_mut().for_each(LastLevelProbe::measure))?;
         let last_level = probe.as_mut().map(LastLevelProbe::holds).transpose();
