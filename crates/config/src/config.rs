@@ -63,7 +63,7 @@ settings! {
              overlaps as in an out-of-order core ([core.md](core.md)). `compare` takes `core` where it is not set ([time.md](time.md))"
         ),
         pub fast_forward: FastForwardName = FastForwardName::Off => key(
-            "where fidelity `cycles` or `core` models caches and cores: `off`, from the first instruction on; `on`, from the begin of a region \
+            "where fidelity `cycles` or `core` models caches and cores: `off`, from the first instruction on; `on`, from the start of a region \
              of interest to its end. Outside of regions an instruction waits for nothing then, and caches are empty when the first one begins \
              ([time.md](time.md#fast-forward))"
         ),

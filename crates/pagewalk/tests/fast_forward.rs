@@ -122,5 +122,5 @@ fn guests_that_are_measured_as_a_whole_refuse_it() {
     let scratch = Scratch::new();
     let file = scratch.text("host.toml");
     std::fs::write(&file, host).unwrap();
-    run(["run", &file]).failed(2, &["host.toml", "fast_forward", "from their begin to their end"]);
+    run(["run", &file]).failed(2, &["host.toml", "fast_forward", "from start to end"]);
 }

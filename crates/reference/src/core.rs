@@ -164,7 +164,7 @@ struct Clock {
     redirected: u64,
     wrong_paths: WrongPaths,
     lost: Lost,
-    /// Slots from the begin of each walk to its end, summed.
+    /// Slots from the start of each walk to its end, summed.
     walking: u64,
 }
 
@@ -201,7 +201,7 @@ impl Core {
         self.real.lost.total() as i64 - self.ideal.lost.total() as i64
     }
 
-    /// Slots from the begin of each walk to its end, summed over all walks of the core as it is.
+    /// Slots from the start of each walk to its end, summed over all walks of the core as it is.
     #[must_use]
     pub fn walking(&self) -> u64 {
         self.real.walking

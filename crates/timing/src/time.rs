@@ -11,7 +11,7 @@ pub struct Time {
     /// Ticks that the core is later than if translation took no time. They can be negative: an access that translation delays can take a miss
     /// register, or a place in the order of stores, from which the core gains.
     pub translation: i64,
-    /// Time from the begin of each page walk to its end, summed over all walks: what a performance counter of walks' duration counts, whether or not
+    /// Time from the start of each page walk to its end, summed over all walks: what a performance counter of walks' duration counts, whether or not
     /// the core waits. It is in no total.
     pub walking: Ticks,
 }

@@ -39,7 +39,7 @@ pub(crate) struct Walkers {
     walkers: Slots,
     pages: Arrivals<Page>,
     l2_tlb: Ticks,
-    /// Time from the begin of each walk to its end, summed.
+    /// Time from the start of each walk to its end, summed.
     walking: Ticks,
 }
 
@@ -86,7 +86,7 @@ impl Walkers {
         (self.l2_tlb, self.walking) = (*l2_tlb, *walking);
     }
 
-    /// Time from the begin of each walk to its end, summed over all walks.
+    /// Time from the start of each walk to its end, summed over all walks.
     pub(crate) fn walking(&self) -> Ticks {
         self.walking
     }

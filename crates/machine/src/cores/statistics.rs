@@ -19,7 +19,7 @@ pub struct CoreStatistics {
     pub redirects: u64,
     /// Lines of instructions.
     pub fetch: u64,
-    /// Time from the begin of each page walk to its end, summed over all walks. The core need not wait for any of it.
+    /// Time from the start of each page walk to its end, summed over all walks. The core need not wait for any of it.
     pub walking: u64,
 }
 

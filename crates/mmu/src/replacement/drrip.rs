@@ -3,13 +3,13 @@
 
 use super::generator::SplitMix64;
 use super::policy::{PolicyFacts, Replacement};
-use super::srrip::{Interval, Predictions};
+use super::srrip::{Interval, NEEDS_EVERY_HIT, Predictions};
 
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "drrip",
     summary: "as srrip, or with most new pages predicted as distant, by which of the two misses less in leader sets: DRRIP with a 10-bit counter",
     seeded: false,
-    refused_at_l1: Some("it needs every hit, and repeated hits of the page used last do not leave the L1's hit path"),
+    refused_at_l1: Some(NEEDS_EVERY_HIT),
     // The counter and the generator are one for the whole array, and no state of a set.
     state_bits: |ways| 2 * u64::from(ways),
     build: |shape, _| Box::new(Drrip { predictions: Predictions::new(shape), duel: Duel::new(shape.sets) }),

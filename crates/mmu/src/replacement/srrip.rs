@@ -4,11 +4,15 @@
 
 use super::policy::{PolicyFacts, Replacement, Shape};
 
+/// Why no first-level TLB has a policy with predictions.
+pub(super) const NEEDS_EVERY_HIT: &str =
+    "it needs every hit, and repeated hits of the page used last do not leave the L1's hit path";
+
 pub(super) static FACTS: PolicyFacts = PolicyFacts {
     name: "srrip",
     summary: "a page whose next use is predicted to be distant: SRRIP-HP with 2-bit re-reference prediction values",
     seeded: false,
-    refused_at_l1: Some("it needs every hit, and repeated hits of the page used last do not leave the L1's hit path"),
+    refused_at_l1: Some(NEEDS_EVERY_HIT),
     state_bits: |ways| 2 * u64::from(ways),
     build: |shape, _| Box::new(Srrip(Predictions::new(shape))),
 };

@@ -219,7 +219,7 @@ pub(crate) fn of_text(
     }
     let config = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
     if config.fast_forward == FastForwardName::On {
-        return Err(wrong("fast_forward: the guests of `run` are measured from their begin to their end".to_owned()));
+        return Err(wrong("fast_forward: the guests of `run` are measured from start to end".to_owned()));
     }
     let model = config.host_model()?;
     if !(1..=MOST).contains(&file.processors) {
