@@ -63,8 +63,9 @@ settings! {
              overlaps as in an out-of-order core ([core.md](core.md)). `compare` takes `core` where it is not set ([time.md](time.md))"
         ),
         pub fast_forward: FastForwardName = FastForwardName::Off => key(
-            "where fidelity `cycles` or `core` models caches and cores: `off`, from the first instruction on; `on`, from the start of a region \
-             of interest to its end. Outside of regions an instruction waits for nothing then, and caches are empty when the first one begins \
+            "where fidelity `cycles` or `core` models caches and cores: `off`, from the first instruction on; `warm`, caches as with `off`, and \
+             cores from the start of a region of interest to its end; `on`, both from there to there, so that caches are empty when the first region \
+             begins. Outside of regions an instruction waits for nothing where cores, or under `cycles` caches, are not modelled \
              ([time.md](time.md#fast-forward))"
         ),
         pub guest_time: GuestTimeName = GuestTimeName::Cycles => key(

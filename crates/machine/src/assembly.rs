@@ -25,6 +25,7 @@ use crate::{
     parts::shadow_intervals::ShadowIntervals,
     parts::switch::Switch,
     sections::GuestSections,
+    set_aside::FastForward,
     state::{Guest, MachineState, Processor, fast_forward},
 };
 use config::host_model::HostModel;
@@ -112,7 +113,11 @@ impl Machine {
             quantum: Cycles(config.quantum),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
-            fast_forward: state.caches.is_some() && config.fast_forward == FastForwardName::On,
+            fast_forward: match config.fast_forward {
+                FastForwardName::Off => None,
+                FastForwardName::Warm => state.cores.as_ref().map(|_| FastForward::Cores),
+                FastForwardName::On => state.caches.as_ref().map(|_| FastForward::Caches),
+            },
             background: plan.guests.iter().map(|guest| guest.background).collect(),
         };
         let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling, plan.pause_limits);
@@ -120,8 +125,8 @@ impl Machine {
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
         let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
         let isa = hart::Isa { spins_exit: looks, ..harts::isa(config) };
-        if pace.fast_forward {
-            fast_forward::set_aside(&mut state);
+        if let Some(models) = pace.fast_forward {
+            fast_forward::set_aside(&mut state, models);
         }
         let mut machine = Self::new(state, isa, config.paging.guest.mode(), pace, dispatch);
         machine.extensions = config.sbi.extensions();

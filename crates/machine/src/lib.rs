@@ -60,3 +60,4 @@ pub use results::outcome::{Outcome, Unmeasured};
 pub use results::statistics::{Statistics, Time};
 pub use results::trace::Stay;
 pub use results::walks::{Choice, ChosenWalk, RecordedWalk, RecordedWalks};
+pub use set_aside::FastForward;

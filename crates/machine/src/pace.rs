@@ -1,6 +1,7 @@
 //! What a run is made with beside its guests.
 
 use crate::results::outcome::Unmeasured;
+use crate::set_aside::FastForward;
 use hart::Engine;
 use types::Cycles;
 
@@ -15,8 +16,8 @@ pub struct Pace {
     pub timeout_seconds: Option<u64>,
     /// Instructions of a region of interest before it is measured.
     pub warmup: u64,
-    /// Whether caches and cores are modelled in regions of interest only.
-    pub fast_forward: bool,
+    /// What is modelled in regions of interest only; `None` if nothing is.
+    pub fast_forward: Option<FastForward>,
     /// By guest: whether the run does not wait for its end.
     pub background: Vec<bool>,
 }
@@ -27,6 +28,6 @@ impl Pace {
         if self.warmup > 0 {
             return Some(Unmeasured::Warmup(self.warmup));
         }
-        self.fast_forward.then_some(Unmeasured::FastForward)
+        self.fast_forward.map(Unmeasured::FastForward)
     }
 }

@@ -303,7 +303,7 @@ impl MachineState {
 
     /// What was counted of a processor's caches, if they are modelled.
     pub(crate) fn cache_statistics(&self, processor: usize) -> Option<CacheStatistics> {
-        let caches = self.caches.as_ref().or_else(|| Some(&self.set_aside.as_ref()?.caches));
+        let caches = self.caches.as_ref().or_else(|| self.set_aside.as_ref()?.caches.as_ref());
         caches.map(|caches| *caches.statistics(processor))
     }
 

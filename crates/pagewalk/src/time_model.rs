@@ -25,7 +25,7 @@ impl TimeModel {
     /// Of a configuration, on the host model of this name.
     fn of(host: &str, config: &Config) -> Self {
         let Config { fidelity, footprint, fast_forward, .. } = *config;
-        Self { host: host.to_owned(), fidelity, footprint, fast_forward }
+        Self { host: host.to_owned(), fidelity, footprint, fast_forward: effective(fast_forward, fidelity) }
     }
 
     /// Of a system.
@@ -42,8 +42,16 @@ impl TimeModel {
             host: host["name"].as_str()?.to_owned(),
             fidelity,
             footprint: footprint.unwrap_or_default(),
-            fast_forward: fast_forward.unwrap_or_default(),
+            fast_forward: effective(fast_forward.unwrap_or_default(), fidelity),
         })
+    }
+}
+
+/// What a fast-forward is where this is modelled: nothing, if there is nothing that it leaves out.
+const fn effective(fast_forward: FastForwardName, fidelity: FidelityName) -> FastForwardName {
+    match (fast_forward, fidelity) {
+        (_, FidelityName::Counts) | (FastForwardName::Warm, FidelityName::Cycles) => FastForwardName::Off,
+        (_, FidelityName::Cycles | FidelityName::Core) => fast_forward,
     }
 }
 
@@ -116,10 +124,11 @@ impl fmt::Display for TimeModel {
         if self.footprint == FootprintName::On {
             f.write_str(", footprint on")?;
         }
-        if self.fast_forward == FastForwardName::On && self.fidelity != FidelityName::Counts {
-            f.write_str(", fast-forward")?;
+        match self.fast_forward {
+            FastForwardName::Off => Ok(()),
+            FastForwardName::Warm => f.write_str(", fast-forward with warm caches"),
+            FastForwardName::On => f.write_str(", fast-forward"),
         }
-        Ok(())
     }
 }
 
@@ -176,13 +185,15 @@ mod tests {
                 { "host": null, "settings": { "fidelity": "core" } },
                 { "host": null, "settings": { "footprint": "on" } },
                 { "host": null, "settings": { "fast_forward": "on" } },
+                { "host": null, "settings": { "fast_forward": "warm" } },
+                { "host": null, "settings": { "fast_forward": "warm", "fidelity": "core" } },
                 { "host": null, "settings": {} },
             ],
         });
         let models = TimeModels::of_report(&report);
         assert_eq!(
             models.to_string(),
-            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core; host one, fidelity cycles, footprint on; host one, fidelity cycles, fast-forward"
+            "host one, fidelity cycles; host other, fidelity cycles; host one, fidelity core; host one, fidelity cycles, footprint on; host one, fidelity cycles, fast-forward; host one, fidelity core, fast-forward with warm caches"
         );
         let explained = models.explained();
         assert_eq!(explained.lines().count(), 4, "{explained}");

@@ -1,4 +1,4 @@
-//! The key `fast_forward`: caches and cores are modelled in regions of interest only, and what is counted there is the same.
+//! The key `fast_forward`: caches and cores, or cores alone, are modelled in regions of interest only, and what is counted there is the same.
 
 mod common;
 
@@ -21,6 +21,7 @@ fn measure(fidelity: &str, more: &[&str]) -> Vec<Value> {
 }
 
 const ON: [&str; 2] = ["--set", "fast_forward=on"];
+const WARM: [&str; 2] = ["--set", "fast_forward=warm"];
 
 #[test]
 fn what_does_not_depend_on_time_is_the_same() {
@@ -37,15 +38,31 @@ fn what_does_not_depend_on_time_is_the_same() {
     }
 }
 
+/// Without a prefetcher the caches hold what the program used, whether there is a core or not.
+#[test]
+fn warm_caches_are_those_of_a_run_that_models_all() {
+    let without = ["--set", "host.core.prefetch.next_line=0", "--set", "host.core.prefetch.stream.entries=0"];
+    let all = measure("core", &without);
+    for (all, warm) in all.iter().zip(&measure("core", &[&without[..], &WARM].concat())) {
+        for count in ["instructions", "loads", "stores", "tlb", "walks", "exits", "outcome", "caches"] {
+            assert_eq!(warm[count], all[count], "{count}: {warm:#}");
+        }
+        // The branch predictor has seen less of the program.
+        let cycles = number(warm, "/cycles") as f64 / number(all, "/cycles") as f64;
+        assert!((0.95..1.05).contains(&cycles), "{cycles}: {warm:#}");
+    }
+    assert_eq!(measure("cycles", &WARM), measure("cycles", &[]), "no core is modelled");
+}
+
 #[test]
 fn each_engine_gives_the_same() {
-    for fidelity in ["cycles", "core"] {
-        let compiled = measure(fidelity, &ON);
+    for (fidelity, how) in [("cycles", ON), ("core", ON), ("core", WARM)] {
+        let compiled = measure(fidelity, &how);
         for engine in ["engine=threaded", "engine=match", "engine=compiled-all"] {
             assert_eq!(
-                measure(fidelity, &[&ON, &["--set", engine][..]].concat()),
+                measure(fidelity, &[&how, &["--set", engine][..]].concat()),
                 compiled,
-                "{engine} under {fidelity}"
+                "{engine} under {fidelity}, {how:?}"
             );
         }
     }
@@ -54,6 +71,7 @@ fn each_engine_gives_the_same() {
 #[test]
 fn fixed_costs_are_not_changed_by_it() {
     assert_eq!(measure("counts", &ON), measure("counts", &[]));
+    assert_eq!(measure("counts", &WARM), measure("counts", &[]));
     run(["compare", "--workload", "hello", "--scheme", "native", "--fidelity", "counts", "--set", "fast_forward=on"])
         .succeeded();
 }
@@ -73,24 +91,19 @@ fn captions_and_notes_name_it() {
     let shown = end.succeeded().stdout;
     assert!(shown.contains("fidelity cycles, fast-forward"), "{shown}");
     assert!(shown.contains("cold start: modelled caches are empty when a region begins (fast_forward=on)"), "{shown}");
+    let end = run(["compare", "--workload", "qsort:4K", "--scheme", "native", "--fidelity", "core", WARM[0], WARM[1]]);
+    let shown = end.succeeded().stdout;
+    assert!(shown.contains("fidelity core, fast-forward with warm caches"), "{shown}");
+    assert!(!shown.contains("cold start"), "{shown}");
 }
 
 #[test]
 fn a_run_without_a_region_has_no_results() {
-    for fidelity in ["cycles", "core"] {
-        run([
-            "compare",
-            "--workload",
-            "hello",
-            "--scheme",
-            "native",
-            "--fidelity",
-            fidelity,
-            "--set",
-            "fast_forward=on",
-        ])
-        .failed(1, &["hello under native:4K", "no region of interest ended", "fast_forward=on"]);
+    for (fidelity, how) in [("cycles", ON), ("core", ON), ("core", WARM)] {
+        run(["compare", "--workload", "hello", "--scheme", "native", "--fidelity", fidelity, how[0], how[1]])
+            .failed(1, &["hello under native:4K", "no region of interest ended", how[1]]);
     }
+    run(["compare", "--workload", "hello", "--scheme", "native", "--fidelity", "cycles", WARM[0], WARM[1]]).succeeded();
     run(["compare", "--set", "fast_forward=maybe"]).failed(2, &["fast_forward", "maybe"]);
 }
 

@@ -23,7 +23,9 @@ pub enum FastForwardName {
     /// Caches and cores are modelled all the time.
     #[default]
     Off,
-    /// In regions of interest only.
+    /// Caches are modelled all the time, cores in regions of interest only.
+    Warm,
+    /// Both in regions of interest only.
     On,
 }
 

@@ -81,19 +81,19 @@ impl Machine {
         self.region_changes(guest, RegionChange::Begins);
     }
 
-    /// A guest is in a region, or in the warmup of one: caches and cores are modelled.
+    /// A guest is in a region, or in the warmup of one: all models are in use.
     fn use_models(&mut self) {
         if fast_forward::take_back(&mut self.state) {
             self.code = Code::new(self.isa, &mut self.state);
         }
     }
 
-    /// A guest is in no region any more. A machine that fast-forwards models caches and cores only while another one is.
+    /// A guest is in no region any more. A machine that fast-forwards uses some models only while another guest is.
     fn set_models_aside(&mut self) {
         let runs_in_one = |guest: usize| !self.has_ended(guest) && self.records[guest].is_in_region();
-        if self.pace.fast_forward
+        if let Some(models) = self.pace.fast_forward
             && !(0..self.records.len()).any(runs_in_one)
-            && fast_forward::set_aside(&mut self.state)
+            && fast_forward::set_aside(&mut self.state, models)
         {
             self.code = Code::new(self.isa, &mut self.state);
         }

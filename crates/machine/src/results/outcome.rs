@@ -1,5 +1,6 @@
 //! How a run ends.
 
+use crate::set_aside::FastForward;
 use core::fmt;
 use hart::CodeMemoryError;
 use hypervisor::PageUnavailable;
@@ -50,8 +51,8 @@ pub enum Outcome {
 pub enum Unmeasured {
     /// So many instructions of each region were to be left out.
     Warmup(u64),
-    /// Caches and cores were modelled in regions only.
-    FastForward,
+    /// This was modelled in regions only.
+    FastForward(FastForward),
 }
 
 impl fmt::Display for Unmeasured {
@@ -60,8 +61,11 @@ impl fmt::Display for Unmeasured {
             Self::Warmup(warmup) => {
                 write!(f, "no region of interest ended after its warmup of {warmup} instructions")
             }
-            Self::FastForward => {
+            Self::FastForward(FastForward::Caches) => {
                 f.write_str("no region of interest ended, and fast_forward=on models caches only in one")
+            }
+            Self::FastForward(FastForward::Cores) => {
+                f.write_str("no region of interest ended, and fast_forward=warm models cores only in one")
             }
         }
     }

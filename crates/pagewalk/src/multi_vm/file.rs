@@ -218,7 +218,7 @@ pub(crate) fn of_text(
         builder = builder.set(key, value).map_err(|error| Failure::Usage(error.to_string()))?;
     }
     let config = builder.build().map_err(|error| Failure::Usage(error.to_string()))?;
-    if config.fast_forward == FastForwardName::On {
+    if config.fast_forward != FastForwardName::Off {
         return Err(wrong("fast_forward: the guests of `run` are measured from start to end".to_owned()));
     }
     let model = config.host_model()?;
