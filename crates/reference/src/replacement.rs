@@ -63,17 +63,18 @@ impl Chooser {
         if self.policy != Policy::Drrip {
             return 2;
         }
-        let pairs = (self.sets / 32).max(2);
-        let mostly_distant = match set % pairs {
-            0 => {
-                self.duel = (self.duel + 1).clamp(0, 1023);
-                false
-            }
-            1 => {
-                self.duel = (self.duel - 1).clamp(0, 1023);
-                true
-            }
-            _ => self.duel >= 512,
+        // Groups of this many sets have a leader of each kind: counted from the group's first set on, and from its last set back.
+        let group = (self.sets / 32).max(2);
+        let number = (set / group) % group;
+        let (from_first, from_last) = (set % group, group - 1 - set % group);
+        let mostly_distant = if from_first == number {
+            self.duel = (self.duel + 1).clamp(0, 1023);
+            false
+        } else if from_last == number {
+            self.duel = (self.duel - 1).clamp(0, 1023);
+            true
+        } else {
+            self.duel >= 512
         };
         if !mostly_distant {
             return 2;

@@ -116,10 +116,11 @@ fn lines_that_are_used_again_stay_beside_a_scan_where_reuse_is_predicted() {
     };
     assert_eq!(["lru", "srrip"].map(|policy| misses(policy, 1)), [0; 2], "all of it fits");
     assert_eq!(misses("lru", 7), 512, "with 4096 lines between two uses of one");
-    // What leaders lose that insert the other way: both lines of each.
+    // What leaders lose that insert the other way: both lines of each. In the other sets one of 32 lines that are new is predicted as long, and where several are, a
+    // line is lost: less than one of a hundred.
     for scanned in [1, 7] {
         let few = misses("drrip", scanned);
-        assert!(few <= 64, "{few} beside {scanned} times as many");
+        assert!(few <= 64 + (512 - 64) / 100, "{few} beside {scanned} times as many");
     }
 }
 
