@@ -26,7 +26,7 @@ pub fn write_file(path: &Path, content: &[u8]) -> io::Result<()> {
 /// # Errors
 /// If `value` has no JSON form.
 pub fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut text = profiles::without_controls(serde_json::to_string_pretty(value)?);
+    let mut text = profiles::escape_controls(serde_json::to_string_pretty(value)?);
     text.push('\n');
     Ok(text.into_bytes())
 }

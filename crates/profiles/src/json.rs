@@ -5,7 +5,7 @@
 mod about;
 
 use super::attribution::{About, Attribution, Entry};
-use super::controls::without_controls;
+use super::controls::escape_controls;
 use super::stacks::StackId;
 use about::{
     AboutInstruction, AboutLine, AboutMapping, AboutPage, AboutSpace, AboutStack, AboutSymbolAndObject, Hexadecimal,
@@ -17,12 +17,12 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::hash::Hash;
 
-/// The profiles of a command as indented JSON with a newline at its end, [without controls](without_controls).
+/// The profiles of a command as indented JSON with a newline at its end, [without controls](escape_controls).
 ///
 /// # Errors
 /// As of the JSON.
 pub fn text(profiles: &[Attribution]) -> serde_json::Result<String> {
-    let mut text = without_controls(serde_json::to_string_pretty(&Document::of(profiles))?);
+    let mut text = escape_controls(serde_json::to_string_pretty(&Document::of(profiles))?);
     text.push('\n');
     Ok(text)
 }

@@ -21,7 +21,7 @@ mod sums;
 mod symbols;
 
 pub use attribution::{About, Attribution, Entry, Numbered};
-pub use controls::without_controls;
+pub use controls::escape_controls;
 pub use firefox::firefox;
 pub use folded::folded;
 pub use gzip::gzip;

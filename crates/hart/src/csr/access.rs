@@ -8,8 +8,7 @@ use types::Privilege;
 pub(crate) struct CsrAccess {
     pub(crate) csr: u32,
     kind: u32,
-    /// Number of the source register, or the immediate.
-    field: u32,
+    is_read: bool,
     operand: u64,
     rd: u8,
 }
@@ -24,18 +23,20 @@ impl CsrAccess {
     pub(crate) fn decode(bits: u32, hart: &Hart) -> Self {
         let field = bits >> 15 & 31;
         let operand = if bits >> 14 & 1 != 0 { u64::from(field) } else { hart.register(field as u8) };
-        Self { csr: bits >> 20, kind: bits >> 12 & 3, field, operand, rd: (bits >> 7 & 31) as u8 }
+        let is_read = is_read(bits);
+        Self { csr: bits >> 20, kind: bits >> 12 & 3, is_read, operand, rd: (bits >> 7 & 31) as u8 }
     }
 
     /// What goes into the CSR; `None` where the instruction does not write.
     pub(crate) const fn written(&self, old: u64) -> Option<u64> {
-        match self.kind {
-            1 => Some(self.operand),
-            // With x0, or the immediate 0, set and clear do not write.
-            _ if self.field == 0 => None,
-            2 => Some(old | self.operand),
-            _ => Some(old & !self.operand),
+        if self.is_read {
+            return None;
         }
+        Some(match self.kind {
+            1 => self.operand,
+            2 => old | self.operand,
+            _ => old & !self.operand,
+        })
     }
 
     /// Gives the register what the CSR held.

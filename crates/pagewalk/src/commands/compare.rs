@@ -118,7 +118,9 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     if let Some(snapshot) = &snapshot {
         works.push((snapshot.about().work.clone(), Start::Snapshot(snapshot.clone())));
     }
-    for (name, work) in if snapshot.is_some() { Vec::new() } else { works_of(arguments, &kind)? } {
+    let named = if snapshot.is_some() { Some(Vec::new()) } else { named_works(arguments, &kind)? };
+    let short = named.is_none().then(shortened);
+    for (name, work) in named.unwrap_or_else(default_workloads) {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
             let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
             return Err(Failure::Usage(problem));
@@ -157,7 +159,6 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
         Some(NetKind::None | NetKind::Switch) | None => None,
     };
     let recorded = observed.recorded(profile.as_ref().map(ProfileOutput::detail));
-    let short = works_are_default(arguments, &kind, snapshot.as_deref()).then(shortened);
     let plan = Plan { works, systems, threads, walks, recorded, keep, shared, network };
     let needs = needs(&plan, [json.as_ref(), html.as_ref(), profile.as_ref().map(ProfileOutput::output)]);
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
@@ -286,12 +287,6 @@ fn captions(plan: &Plan) -> Vec<String> {
     caption(&plan.works, &plan.systems).into_iter().chain(network).collect()
 }
 
-/// Whether the command names nothing to run, so that the default workloads run.
-fn works_are_default(arguments: &CompareArgs, kind: &GuestKind, snapshot: Option<&Snapshot>) -> bool {
-    let named = snapshot.is_some() || matches!(kind, GuestKind::File(_));
-    !named && arguments.workloads.is_empty() && arguments.runs.is_empty()
-}
-
 /// Whether each run booted Linux on a model that takes seconds for it, and `--warm` would have saved that.
 fn boots_slowly(arguments: &CompareArgs, plan: &Plan) -> bool {
     let of_linux = |(_, start): &(String, Start)| match start {
@@ -389,18 +384,19 @@ fn warnings(runs: &[Finished]) {
     }
 }
 
-fn works_of(arguments: &CompareArgs, kind: &GuestKind) -> Result<Vec<(String, Work)>, Failure> {
+/// What the command names to run; `None` if it names nothing, so that the default workloads run.
+fn named_works(arguments: &CompareArgs, kind: &GuestKind) -> Result<Option<Vec<(String, Work)>>, Failure> {
     if !arguments.runs.is_empty() && !kind.runs_commands() {
         return Err(Failure::Usage("--run is for --guest linux or debian; vos runs workloads".to_owned()));
     }
     if let GuestKind::File(_) = kind {
-        return Ok(vec![(kind.name(), Work::Console)]);
+        return Ok(Some(vec![(kind.name(), Work::Console)]));
     }
     if arguments.workloads.is_empty() && arguments.runs.is_empty() {
-        return Ok(default_workloads());
+        return Ok(None);
     }
     let commands = arguments.runs.iter().map(|run| Ok((run.name.clone(), Work::Command(run.command.clone()))));
-    arguments.workloads.iter().map(|spec| work_of(spec, kind)).chain(commands).collect()
+    arguments.workloads.iter().map(|spec| work_of(spec, kind)).chain(commands).collect::<Result<_, _>>().map(Some)
 }
 
 /// A workload, with the name that reports give it.
