@@ -1,5 +1,7 @@
 //! What the system says of its machine: who is below it, and what it was told of its caches.
 
+use crate::pages::Pages;
+use crate::system_tlbs::{self, SystemTlb};
 use std::fs;
 use std::path::Path;
 
@@ -15,6 +17,8 @@ pub struct Host {
     pub hypervisor: Option<String>,
     /// Data and unified caches, the nearest first.
     pub caches: Vec<SystemCache>,
+    /// Data TLBs, by the processor's word.
+    pub tlbs: Vec<SystemTlb>,
     /// Bytes of memory that programs can have.
     pub available: u64,
 }
@@ -42,6 +46,7 @@ impl Host {
             processor: field(&cpuinfo, &["model name", "uarch", "Processor"]).unwrap_or("unknown processor").to_owned(),
             hypervisor: hypervisor(&cpuinfo),
             caches: caches(),
+            tlbs: system_tlbs::find(),
             available: available(&read("/proc/meminfo")).unwrap_or(1 << 30).min(allowed(&read("/proc/self/cgroup"))),
         }
     }
@@ -50,6 +55,12 @@ impl Host {
     #[must_use]
     pub fn cache(&self, level: u32) -> Option<SystemCache> {
         self.caches.iter().copied().find(|cache| cache.level == level)
+    }
+
+    /// Entries of a level of the data TLB for pages of one size.
+    #[must_use]
+    pub fn tlb_entries(&self, level: u32, pages: Pages) -> Option<u64> {
+        self.tlbs.iter().find(|tlb| (tlb.level, tlb.pages) == (level, pages)).map(|tlb| tlb.entries)
     }
 
     /// Bytes of the caches from the first level on, as far as the system names each level.

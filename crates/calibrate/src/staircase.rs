@@ -49,6 +49,12 @@ pub struct Capacity {
 }
 
 impl Capacity {
+    /// This much, and no more.
+    #[must_use]
+    pub const fn exactly(size: u64) -> Self {
+        Self { least: size, below: size + 1 }
+    }
+
     /// The middle, as sizes grow by factors.
     #[must_use]
     pub fn middle(&self) -> f64 {

@@ -3,7 +3,7 @@
 use super::array::{self, Shape};
 use super::{Quantity, kept_beside_scan, lines_under_way, quantities};
 use calibrate::staircase::Capacity;
-use calibrate::{Begins, Cache, Finding, Findings, Host, NextLineLevel, Spread, TOGETHER, Tlb, Walks};
+use calibrate::{Begins, Cache, Finding, Findings, Host, NextLineLevel, Pages, Spread, TOGETHER, Tlb, Walks};
 use config::host_model::{ArrayModel, HostModel};
 use std::fmt::{Display, Write};
 use types::PageSize;
@@ -115,21 +115,28 @@ impl Calibrated<'_> {
             let mut comments = Vec::new();
             let mut arrays = arrays.to_vec();
             // An array for both sizes has the reach that was measured with base pages: far more of them fit into memory.
-            for (size, name, tlb) in
-                [(PageSize::Size2M, "2m", &self.findings.huge_tlb), (PageSize::Size4K, "4k", &self.findings.base_tlb)]
-            {
+            for (size, pages, name, tlb) in [
+                (PageSize::Size2M, Pages::Huge, "2m", &self.findings.huge_tlb),
+                (PageSize::Size4K, Pages::Base, "4k", &self.findings.base_tlb),
+            ] {
                 let Ok(measured) = of(tlb) else { continue };
                 let holds = |array: &&mut ArrayModel| array.sizes.iter().any(|held| held.0 == size);
                 let Some(array) = arrays.iter_mut().find(holds) else { continue };
                 let of_base = u64::from(array.ways);
+                let said = self.findings.host.tlb_entries(number, pages);
+                let said = said.filter(|&entries| measured.entries.may_be(entries));
+                let entries = said.map_or(measured.entries, Capacity::exactly);
                 let Shape { sets, ways } = match &measured.ways {
-                    Ok(_) => array::powers(measured.entries, array::ways(&measured.ways, of_base)),
-                    Err(_) => array::powers_of_any(measured.entries, of_base),
+                    Ok(_) => array::powers(entries, array::ways(&measured.ways, of_base)),
+                    Err(_) => array::powers_of_any(entries, of_base),
                 };
                 (array.sets, array.ways) = (sets as u32, ways as u32);
                 for what in ["entries", "ways"] {
                     comments.extend(self.said(&format!("tlb.{name}.{number}.{what}")));
                 }
+                comments.extend(
+                    said.map(|said| format!("The processor says {said}, which lies within what was measured.")),
+                );
             }
             let changed = !comments.is_empty();
             comments.push(format!("Arrays for other sizes: {}", self.base_name));
@@ -353,7 +360,7 @@ fn shape(cache: &Cache, level: u32, host: &Host, Shape { sets: line, ways }: Sha
     match (said, level) {
         // A first level's sets are a power of two, in the model as in processors.
         (None, 1) => array::powers(in_lines, ways),
-        (Some(lines), 1) => array::powers(Capacity { least: lines, below: lines + 1 }, ways),
+        (Some(lines), 1) => array::powers(Capacity::exactly(lines), ways),
         (Some(lines), _) => array::any(lines as f64, ways),
         (None, _) => array::any(in_lines.middle(), ways),
     }

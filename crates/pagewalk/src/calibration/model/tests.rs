@@ -2,8 +2,8 @@ use super::*;
 use crate::calibration::warnings;
 use calibrate::staircase::Point;
 use calibrate::{
-    BehindBranches, Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Reuse, Streams, SystemCache, TlbLevel,
-    Walks,
+    BehindBranches, Caches, HugeEntries, LastLevel, NextLine, Overlap, Pipeline, Reuse, Streams, SystemCache,
+    SystemTlb, TlbLevel, Walks,
 };
 
 fn spread(median: f64) -> Spread {
@@ -37,6 +37,7 @@ fn findings() -> Findings {
             processor: "A\nprocessor".to_owned(),
             hypervisor: None,
             caches: vec![said(1, 48 << 10, 12), said(2, 2 << 20, 16), said(3, 260 << 20, 20)],
+            tlbs: Vec::new(),
             available: 1 << 34,
         },
         no_huge_pages: None,
@@ -105,6 +106,21 @@ fn what_was_measured_is_in_the_model_and_the_rest_is_the_bases() {
         assert!(text.contains(said), "no `{said}` in\n{text}");
     }
     assert!(text.lines().filter(|line| !line.starts_with('#')).all(|line| !line.contains("processor")), "{text}");
+}
+
+/// The staircase of a second level is a slope, so that its capacity is known within a wide range only.
+#[test]
+fn a_tlb_has_the_processors_word_where_that_lies_within_what_was_measured() {
+    let with = |entries| {
+        let mut findings = findings();
+        findings.base_tlb.second = tlb_level(1494, 2233, nothing());
+        findings.host.tlbs = vec![SystemTlb { level: 2, pages: Pages::Base, entries }];
+        let (text, model) = model(&findings);
+        (shapes(&model.tlb.l2)[0], text.contains("The processor says"))
+    };
+    assert_eq!(with(1536), ((128, 12), true));
+    assert_eq!(with(2048), ((128, 16), true));
+    assert_eq!(with(3072), ((128, 14), false), "the middle of what was measured");
 }
 
 /// A user who reads a number reads where it comes from.
