@@ -1,9 +1,11 @@
 //! What the system says of its machine: who is below it, and what it was told of its caches.
 
+mod tlbs;
+
 use crate::pages::Pages;
-use crate::system_tlbs::{self, SystemTlb};
 use std::fs;
 use std::path::Path;
+pub use tlbs::SystemTlb;
 
 /// Where control groups are.
 const GROUPS: &str = "/sys/fs/cgroup";
@@ -46,7 +48,7 @@ impl Host {
             processor: field(&cpuinfo, &["model name", "uarch", "Processor"]).unwrap_or("unknown processor").to_owned(),
             hypervisor: hypervisor(&cpuinfo),
             caches: caches(),
-            tlbs: system_tlbs::find(),
+            tlbs: tlbs::find(),
             available: available(&read("/proc/meminfo")).unwrap_or(1 << 30).min(allowed(&read("/proc/self/cgroup"))),
         }
     }

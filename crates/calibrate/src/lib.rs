@@ -25,7 +25,6 @@ mod raw;
 mod spread;
 pub mod staircase;
 mod streams;
-mod system_tlbs;
 mod timing;
 mod tlb;
 mod visits;
@@ -37,11 +36,10 @@ pub use findings::{
     Tlb, TlbLevel, Translated, Walks,
 };
 pub use frames::ScatteredFrames;
-pub use host::{Host, SystemCache};
+pub use host::{Host, SystemCache, SystemTlb};
 pub use measure::measure;
 pub use next_line::{NextLine, NextLineLevel};
 pub use overlap::branches::{Begins, BehindBranches};
 pub use pages::Pages;
 pub use spread::Spread;
-pub use system_tlbs::SystemTlb;
 pub use timing::Effort;

@@ -24,7 +24,7 @@ struct Answer {
 
 /// Those of this processor; none where it does not say.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn find() -> Vec<SystemTlb> {
+pub(super) fn find() -> Vec<SystemTlb> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
     described(|function, part| {
         // A processor answers to functions up to the greatest of each of the two ranges.
@@ -38,7 +38,7 @@ pub(crate) fn find() -> Vec<SystemTlb> {
 
 /// No other processor is asked.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn find() -> Vec<SystemTlb> {
+pub(super) fn find() -> Vec<SystemTlb> {
     Vec::new()
 }
 
