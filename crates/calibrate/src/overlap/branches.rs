@@ -33,10 +33,15 @@ impl BehindBranches {
         if self.predicted.median > most {
             return Err("loads with predicted branches overlap less than four times".to_owned());
         }
-        if self.random.low <= self.predicted.high {
+        if !self.shows_mispredictions() {
             return Err("branches by random bits take no more time than predicted ones".to_owned());
         }
         Ok(if self.random.median <= most { Begins::OnTheWrongPath } else { Begins::OnceResolved })
+    }
+
+    /// Whether branches by random bits take more time than predicted ones.
+    fn shows_mispredictions(&self) -> bool {
+        self.random.low > self.predicted.high
     }
 }
 
@@ -49,8 +54,22 @@ pub enum Begins {
     OnceResolved,
 }
 
-/// Measures both.
+/// How often both are measured, at the most.
+const ATTEMPTS: usize = 3;
+
+/// Measures both: again where no misprediction is seen, because others who use this machine can hide them.
 pub(crate) fn measure(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Result<BehindBranches, String> {
+    let mut found = once(effort, buffer, lines)?;
+    for _ in 1..ATTEMPTS {
+        if found.shows_mispredictions() {
+            break;
+        }
+        found = once(effort, buffer, lines)?;
+    }
+    Ok(found)
+}
+
+fn once(effort: Effort, buffer: &mut Mapping, lines: Lines) -> Result<BehindBranches, String> {
     let mut time = |ways: Ways| {
         let mut random = Random::new(lines.size);
         let mut branches = Branches::new(buffer, lines.line, || ways == Ways::Random && random.below(2) == 1);
