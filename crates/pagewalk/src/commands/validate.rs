@@ -51,6 +51,8 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
     let html_output = open_output(arguments.html.as_deref())?;
     // This machine first: compiler and programs run outside of the sandbox.
     let (measured, scattered_over) = measure(&points, arguments.repeat as usize, arguments.again, probe)?;
+    // The sandbox hides what the system says of the processor.
+    let host = Host::find();
     let needs = Needs::of_machines(threads).output(json_output.as_ref()).output(html_output.as_ref());
     let needs = plan.systems.iter().fold(needs, |needs, on| needs.configuration(&on.config));
     let _sandbox = needs.enter(arguments.sandbox.sandbox)?;
@@ -75,7 +77,6 @@ pub(super) fn run(arguments: &ValidateArgs) -> Result<ExitCode, Failure> {
         predicted.extend(predictions(those, &runs, &finished(&plan)?, layouts)?);
     }
     let compared = compared(&points, &measured, &predicted);
-    let host = Host::find();
     let made = Made { config: &config, model: &model, systems: names, layouts, scattered_over };
     print(&compared, &host, &made, &mut printer)?;
     printer.finish()?;
