@@ -1,4 +1,4 @@
-//! What the processor says of its data TLBs.
+//! What the processor says of its data TLBs (CPUID).
 
 use crate::pages::Pages;
 
@@ -13,7 +13,7 @@ pub struct SystemTlb {
     pub entries: u64,
 }
 
-/// Registers of an answer of CPUID.
+/// What CPUID returns for a leaf.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
     eax: u32,
@@ -26,36 +26,36 @@ struct Answer {
 #[cfg(target_arch = "x86_64")]
 pub(super) fn find() -> Vec<SystemTlb> {
     use std::arch::x86_64::{__cpuid, __cpuid_count};
-    described(|function, part| {
-        // A processor answers to functions up to the greatest of each of the two ranges.
-        if function > __cpuid(function & 0x8000_0000).eax {
+    described(|leaf, subleaf| {
+        // The first leaf of a range has the number of its last one.
+        if leaf > __cpuid(leaf & 0x8000_0000).eax {
             return Answer::default();
         }
-        let answer = __cpuid_count(function, part);
+        let answer = __cpuid_count(leaf, subleaf);
         Answer { eax: answer.eax, ebx: answer.ebx, ecx: answer.ecx, edx: answer.edx }
     })
 }
 
-/// No other processor is asked.
+/// Other processors do not have the instruction.
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) fn find() -> Vec<SystemTlb> {
     Vec::new()
 }
 
-/// By what CPUID answers to a function and a part of it. Processors of one maker answer to the first two functions, those of the other to the third.
+/// By what CPUID returns for a leaf and a subleaf. AMD's processors describe their TLBs in two extended leaves, Intel's in leaf 0x18; the leaves of the other are zero.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only these processors have the instruction"))]
 fn described(cpuid: impl Fn(u32, u32) -> Answer) -> Vec<SystemTlb> {
-    // AMD64 Architecture Programmer's Manual volume 3, appendix E.4.4 and E.4.5, functions 0x8000_0005 and 0x8000_0006: data TLBs for 2M and for 4K pages.
-    let level_of_amd = |function: u32, level: u32, mask: u32| {
-        let Answer { eax, ebx, .. } = cpuid(function, 0);
+    // AMD64 Architecture Programmer's Manual volume 3, appendix E.4.4 and E.4.5, leaves 0x8000_0005 and 0x8000_0006: data TLBs for 2M and for 4K pages.
+    let level_of_amd = |leaf: u32, level: u32, mask: u32| {
+        let Answer { eax, ebx, .. } = cpuid(leaf, 0);
         let of = |register: u32, pages| SystemTlb { level, pages, entries: u64::from(register >> 16 & mask) };
         [of(eax, Pages::Huge), of(ebx, Pages::Base)]
     };
     let amd = level_of_amd(0x8000_0005, 1, 0xff).into_iter().chain(level_of_amd(0x8000_0006, 2, 0xfff));
-    // Intel 64 and IA-32 Architectures SDM volume 2A, CPUID, function 0x18: deterministic address translation.
-    let parts = cpuid(0x18, 0).eax;
-    let intel = (0..=parts.min(64)).flat_map(|part| {
-        let Answer { ebx, ecx, edx, .. } = cpuid(0x18, part);
+    // Intel 64 and IA-32 Architectures SDM volume 2A, CPUID, leaf 0x18: deterministic address translation parameters.
+    let last = cpuid(0x18, 0).eax;
+    let intel = (0..=last.min(64)).flat_map(|subleaf| {
+        let Answer { ebx, ecx, edx, .. } = cpuid(0x18, subleaf);
         let (kind, level, ways, sets) = (edx & 31, edx >> 5 & 7, ebx >> 16, ecx);
         // Loads: a data TLB (1), one of loads alone (4), or one for instructions and data (3).
         let holds_loads = matches!(kind, 1 | 3 | 4);
@@ -78,7 +78,7 @@ mod tests {
     /// An EPYC of 2022, as a virtual machine sees it.
     #[test]
     fn an_epyc_describes_both_levels() {
-        let answers = |function, _| match function {
+        let answers = |leaf, _| match leaf {
             0x8000_0005 => Answer { eax: 0xff48_ff40, ebx: 0xff48_ff40, ..Answer::default() },
             0x8000_0006 => Answer { eax: 0x5c00_2200, ebx: 0x6c00_4200, ecx: 0x0400_6140, edx: 0x0a00_9140 },
             _ => Answer::default(),
@@ -90,7 +90,7 @@ mod tests {
     /// The form of Intel's answers: a data TLB for 4K pages of 16 sets and 4 ways, one of stores alone, and a second level for both sizes.
     #[test]
     fn deterministic_address_translation_is_read() {
-        let answers = |function, part| match (function, part) {
+        let answers = |leaf, subleaf| match (leaf, subleaf) {
             (0x18, 0) => Answer { eax: 3, ..Answer::default() },
             (0x18, 1) => Answer { eax: 0, ebx: 4 << 16 | 1, ecx: 16, edx: 1 << 5 | 1 },
             (0x18, 2) => Answer { eax: 0, ebx: 16 << 16 | 15, ecx: 1, edx: 1 << 5 | 5 },
