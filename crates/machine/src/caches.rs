@@ -13,6 +13,7 @@
 mod level;
 pub(crate) mod lines;
 mod pace;
+mod row;
 mod statistics;
 mod walk;
 

@@ -1,5 +1,6 @@
 //! One cache: sets of lines, in the order of their use or with a replacement policy of [`mmu`].
 
+use super::row::{Place, holds, use_in};
 use config::host_model::caches::CacheModel;
 use mmu::{Replacement, Shape};
 
@@ -29,60 +30,6 @@ pub(super) enum Used {
     Hit,
     /// It is now, in the place of another: the offset of that one's first byte.
     Filled(Option<u64>),
-}
-
-/// Where a line was put.
-enum Place {
-    /// It was in the row.
-    Held,
-    /// It has come in. This one, which was the last of the row, has gone.
-    Taken(u32),
-}
-
-/// Moves a line to the front of a row. Rows of the usual lengths have code of their own: the search and the move are a few vector operations.
-#[inline(always)]
-fn use_in(row: &mut [u32], line: u32) -> Place {
-    if let Ok(row) = <&mut [u32; 8]>::try_from(&mut *row) {
-        return use_in_fixed(row, line);
-    }
-    if let Ok(row) = <&mut [u32; 16]>::try_from(&mut *row) {
-        return use_in_fixed(row, line);
-    }
-    if let Ok(row) = <&mut [u32; 20]>::try_from(&mut *row) {
-        return use_in_fixed(row, line);
-    }
-    if let Ok(row) = <&mut [u32; 12]>::try_from(&mut *row) {
-        return use_in_fixed(row, line);
-    }
-    move_to_front(row, line)
-}
-
-/// [`move_to_front`] of a row whose length the compiler knows.
-#[inline(always)]
-fn use_in_fixed<const WAYS: usize>(row: &mut [u32; WAYS], line: u32) -> Place {
-    // All places are compared, without a branch for each.
-    let held = row.iter().fold(false, |held, &there| held | (there == line));
-    if held {
-        return move_to_front(row, line);
-    }
-    let before = *row;
-    row[1..].copy_from_slice(&before[..WAYS - 1]);
-    row[0] = line;
-    Place::Taken(before[WAYS - 1])
-}
-
-/// Each line moves down one place, until the place is reached where this one was, or the end.
-#[inline(always)]
-fn move_to_front(row: &mut [u32], line: u32) -> Place {
-    let mut moved = line;
-    for place in row {
-        let there = std::mem::replace(place, moved);
-        if there == line {
-            return Place::Held;
-        }
-        moved = there;
-    }
-    Place::Taken(moved)
 }
 
 impl Level {
@@ -157,11 +104,15 @@ impl Level {
     pub(super) fn use_if_held(&mut self, offset: u64) -> bool {
         let line = self.line(offset);
         let set = self.set(line) as usize;
-        let row = self.row(line);
-        let Some(way) = row.iter().position(|&there| there == line) else { return false };
-        match &mut self.policy {
-            Some(policy) => policy.touch(set, way),
-            None => self.row(line)[..=way].rotate_right(1),
+        let row = &mut self.lines[set * self.ways..][..self.ways];
+        if !holds(row, line) {
+            return false;
+        }
+        match (&mut self.policy, row.iter().position(|&there| there == line)) {
+            (Some(policy), Some(way)) => policy.touch(set, way),
+            _ => {
+                use_in(row, line);
+            }
         }
         true
     }
@@ -172,8 +123,8 @@ impl Level {
         for line in self.line(offset)..=last {
             let set = self.set(line) as usize;
             let row = &mut self.lines[set * self.ways..][..self.ways];
-            // Most lines that go below are gone here: all places are compared first, several at once.
-            if !row.iter().fold(false, |held, &there| held | (there == line)) {
+            // Most lines that go below are gone here.
+            if !holds(row, line) {
                 continue;
             }
             let Some(way) = row.iter().position(|&there| there == line) else { continue };
