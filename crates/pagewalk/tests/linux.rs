@@ -314,12 +314,16 @@ fn a_damaged_cache_is_named() {
     let scratch = Scratch::new();
     let home = std::env::var("HOME").expect("a home directory");
     let cache = std::env::var("PAGEWALK_CACHE").unwrap_or(format!("{home}/.cache/pagewalk"));
-    let copied = Command::new("cp").args(["-r", &cache, &scratch.text("cache")]).status();
-    assert!(copied.expect("coreutils are installed").success());
-    let find = Command::new("find").args([&scratch.text("cache"), "-name", "busybox", "-type", "f"]).output().unwrap();
+    // Links, as the files of all guests and their states are gigabytes.
+    fs::create_dir(scratch.path("cache")).unwrap();
+    let linked = Command::new("cp").args(["-rs", &format!("{cache}/linux"), &scratch.text("cache")]).status();
+    assert!(linked.expect("coreutils are installed").success());
+    let find = Command::new("find").args([&scratch.text("cache"), "-name", "busybox", "-type", "l"]).output().unwrap();
     let busybox = String::from_utf8(find.stdout).unwrap().trim().to_owned();
     let mut content = fs::read(&busybox).unwrap();
     content[4096] ^= 1;
+    // The file itself is the user's.
+    fs::remove_file(&busybox).unwrap();
     fs::write(&busybox, content).unwrap();
     linux("true", &["--cache", &scratch.text("cache")]).failed(1, &["busybox", "pagewalk guest fetch"]);
     fs::remove_file(&busybox).unwrap();
