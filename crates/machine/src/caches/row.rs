@@ -1,8 +1,8 @@
 //! A set of a cache with LRU replacement: a row of line numbers, from the line used last to the one whose use is longest ago.
 //!
 //! JUSTIFICATION for unsafe: a modelled access that is not to the latest line of its set spends most of its time here. Registers of eight line numbers
-//! are searched and moved by a few instructions, without a branch that depends on where in the register the line is. As a loop over single
-//! numbers, each use had a branch that the host's processor could not predict.
+//! are searched and moved by a few instructions, without a branch that depends on where in the register the line is. In a loop over single
+//! numbers, a hit has a branch for each, and the host's processor cannot predict where the line is.
 
 /// Where a line was put.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
