@@ -5,6 +5,7 @@ mod footprint;
 mod harts;
 pub(crate) mod host_plan;
 pub(crate) mod image;
+pub(crate) mod independence;
 pub(crate) mod memory_needs;
 
 use crate::sections::start;
@@ -16,7 +17,7 @@ use crate::{
     cores::Cores,
     loader::{BootFiles, Plan},
     machine::Machine,
-    pace::Pace,
+    pace::{Pace, Together},
     parts::balloon::Balloon,
     parts::disk::Disks,
     parts::dispatch::Dispatch,
@@ -111,6 +112,7 @@ impl Machine {
         let pace = Pace {
             engine: harts::engine(config.engine),
             quantum: Cycles(config.quantum),
+            together: plan.dependence(config).map_or(Together::Guest, |_| Together::Host),
             timeout_seconds: (config.timeout > 0).then_some(config.timeout),
             warmup: config.warmup.instructions(),
             fast_forward: match config.fast_forward {

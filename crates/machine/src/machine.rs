@@ -47,7 +47,7 @@ use crate::{
     results::events::EventInterrupt,
     results::gauge::Watched,
     results::outcome::Outcome,
-    schedule::{TimeLimit, Turn, next_turn},
+    schedule::{TimeLimit, Turn},
     snapshot::request::Capture,
     state::{Current, Guest, MachineState, Processor},
 };
@@ -260,7 +260,7 @@ impl Machine {
             return Advance::Over;
         }
         self.exchange_frames();
-        let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)));
+        let turn = self.next_turn();
         let timer = self.dispatch.first_timer();
         // The time of whatever happens next.
         let device = [self.disks.first_due(), self.first_frame_due()].into_iter().flatten().min();
@@ -311,7 +311,7 @@ impl Machine {
             return Advance::GoesOn;
         };
         let turn = Turn {
-            next: [turn.next, timer.map(|(due, _)| due), device, self.shadow_interval_due()]
+            next: [turn.next, timer.map(|(due, _)| due), self.device_of(turn, device), self.shadow_interval_due()]
                 .into_iter()
                 .flatten()
                 .min(),
@@ -403,7 +403,12 @@ impl Machine {
     /// Every guest that has not ended yet has reached the time limit of so many seconds.
     fn end_late(&mut self, seconds: u64) {
         for guest in 0..self.records.len() {
-            self.end(guest, Outcome::Timeout { seconds, doing: self.doing(guest) });
+            let outcome = if self.waits_for_ever(guest) {
+                Outcome::Halted
+            } else {
+                Outcome::Timeout { seconds, doing: self.doing(guest) }
+            };
+            self.end(guest, outcome);
         }
     }
 
@@ -417,21 +422,6 @@ impl Machine {
         for output in [printed, self.state.guests[guest].platform.take_console_output()] {
             if !output.is_empty() {
                 console.output(guest, &output);
-            }
-        }
-    }
-
-    /// When the vCPU that has a pCPU can run there.
-    fn ready(&self, pcpu: usize) -> Option<Cycles> {
-        let vcpu = &self.vcpus[self.dispatch.occupant(pcpu)?];
-        let clock = self.clock_of_pcpu(pcpu);
-        match vcpu.activity() {
-            Activity::Stopped => None,
-            Activity::Running => Some(clock.max(vcpu.event)),
-            Activity::Waiting if vcpu.hart.wakes() => Some(clock.max(vcpu.event)),
-            Activity::Waiting => {
-                let timer = vcpu.hart.timer_interrupt()?;
-                Some(clock.max(self.clock().cycle_of(timer)?))
             }
         }
     }

@@ -5,6 +5,15 @@ use crate::set_aside::FastForward;
 use hart::Engine;
 use types::Cycles;
 
+/// Whose clocks the quantum keeps together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Together {
+    /// Those of all pCPUs of the host.
+    Host,
+    /// Those of the pCPUs of each guest: guests are independent.
+    Guest,
+}
+
 /// What a machine is made of beside its guests.
 #[derive(Clone, Debug)]
 pub struct Pace {
@@ -12,6 +21,8 @@ pub struct Pace {
     pub engine: Engine,
     /// How far clocks of running processors may drift apart.
     pub quantum: Cycles,
+    /// Whose clocks these are.
+    pub together: Together,
     /// The run ends after this many seconds of guest time.
     pub timeout_seconds: Option<u64>,
     /// Instructions of a region of interest before it is measured.

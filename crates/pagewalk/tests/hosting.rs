@@ -2,9 +2,11 @@
 
 mod common;
 
-use common::{Scratch, command, ended};
+use common::kernel::{image, jump_back};
+use common::{QUIET, Scratch, command, ended};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 const HOST: &str = r#"
 processors = 2
@@ -135,4 +137,103 @@ fn linux_on_shared_processors_serves_more_with_spin_control_than_without() {
     // Which method is best depends on where each vCPU is when the rival's slices end.
     let best = with_control.iter().copied().fold(0.0, f64::max);
     assert!(best >= 2.0 * none, "transactions per second: {throughput:?} with {methods}");
+}
+
+/// Guests with pCPUs of their own that spin, miss, wait for ever and run until the time limit.
+const INDEPENDENT: &str = r#"
+processors = 8
+[config]
+memory = "64M"
+timeout = 1
+host.clock_hz = 100_000_000
+[[guest]]
+name = "spins"
+workload = "qsort"
+options = "size=16K procs=8 handshake=area purge=partners"
+processors = 2
+allocation = [1, 4]
+[[guest]]
+name = "misses"
+workload = "gups"
+options = "size=2M updates=100000"
+allocation = [0]
+[[guest]]
+name = "yields"
+workload = "qsort"
+options = "size=8K procs=12 handshake=area purge=partners spins=100"
+processors = 3
+allocation = [2, 3, 7]
+spin = "yield"
+[[guest]]
+name = "waits"
+guest = "waits.img"
+run = "-"
+allocation = [5]
+[[guest]]
+name = "loops"
+guest = "loops.img"
+run = "-"
+allocation = [6]
+"#;
+
+/// What `run` prints and writes for host.toml in `directory`, whose guests do not all come to a good end where `code` is 1.
+fn printed(directory: &Path, code: i32, arguments: &[&str]) -> (String, String, Vec<u8>) {
+    let all = [&["run", "host.toml", "--output", "--json", "report.json"], arguments].concat();
+    let ended = ended(command(all).env(QUIET, "1").current_dir(directory));
+    assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+    (ended.stdout, ended.stderr, fs::read(directory.join("report.json")).unwrap())
+}
+
+/// Each has a machine of its own where there are threads for it. One machine has all where there is one thread, or where someone looks at the host.
+#[test]
+fn independent_guests_give_the_same_bytes_on_any_number_of_threads() {
+    const WFI: u32 = 0x1050_0073;
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("waits.img"), image(&[WFI, jump_back(4)])).unwrap();
+    fs::write(directory.path().join("loops.img"), image(&[jump_back(0)])).unwrap();
+    fs::write(directory.path().join("host.toml"), INDEPENDENT).unwrap();
+    for scheme in ["nested", "shadow", "flat"] {
+        let scheme = format!("scheme={scheme}");
+        let run = |arguments: &[&str]| printed(directory.path(), 1, &[&["--set", &scheme], arguments].concat());
+        let one = run(&["--threads", "1"]);
+        let report: Value = serde_json::from_slice(&one.2).unwrap();
+        let outcome = |guest: usize| report["guests"][guest]["outcome"].as_str().unwrap();
+        assert!(outcome(3).contains("wait") && outcome(4).contains("limit"), "{} / {}", outcome(3), outcome(4));
+        assert!(one.1.contains("`waits`"), "{}", one.1);
+        for threads in ["2", "3"] {
+            assert!(one == run(&["--threads", threads]), "{scheme}, {threads} threads");
+        }
+        assert!(one == run(&["--trace", "trace.json"]), "{scheme}, with a trace");
+    }
+}
+
+/// Timers, and a disk that takes its time.
+#[test]
+#[ignore = "boots Linux"]
+fn independent_linux_guests_give_the_same_bytes_on_any_number_of_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let guest = |name: &str, first: usize, command: &str| {
+        format!(
+            "[[guest]]\nname = '{name}'\nguest = 'linux'\nprocessors = 2\nallocation = [{first}, {}]\n\
+             disks = ['blank:2M']\nrun = '{command}'\n",
+            first + 1
+        )
+    };
+    let host = [
+        "processors = 6\n[config]\nscheme = 'nested'\nmemory = '128M'\ndisk.latency_us = 70\n".to_owned(),
+        guest("reads", 0, "dd if=/dev/vda of=/dev/null bs=64k; sleep 0.02; cat /proc/interrupts"),
+        guest("counts", 4, "i=0; while [ $i -lt 2000 ]; do i=$((i+1)); done & sleep 0.01; wait; cat /proc/uptime"),
+    ];
+    fs::write(directory.path().join("host.toml"), host.concat()).unwrap();
+    let one = printed(directory.path(), 0, &["--threads", "1"]);
+    assert!(one.0.contains("virtio"), "{}", one.0);
+    assert!(one == printed(directory.path(), 0, &["--threads", "2"]), "two threads");
+}
+
+#[test]
+fn why_one_thread_runs_all_guests_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("host.toml"), HOST).unwrap();
+    let (_, said, _) = printed(directory.path(), 0, &["--threads", "2"]);
+    assert!(said.contains("one thread of the host runs all guests: guests share pCPUs"), "{said}");
 }

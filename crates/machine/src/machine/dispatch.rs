@@ -9,8 +9,11 @@
 //! `kvm_riscv_local_tlb_sanitize`), and the cost of floating for TLBs: what is still warm is only what one vCPU left behind.
 
 use super::{profile, trace};
+use crate::pace::Together;
 use crate::parts::dispatch::{Counted, Residence};
+use crate::parts::vcpu::Activity;
 use crate::results::events::{EventInterrupt, EventKind};
+use crate::schedule::{Turn, next_turn};
 use crate::state::footprint;
 use crate::state::pmu;
 use crate::state::primary_region;
@@ -44,6 +47,54 @@ fn counts_of(state: &MachineState, pcpu: usize) -> Counted {
 }
 
 impl Machine {
+    /// The next turn. Clocks of other guests bound it unless guests are independent.
+    pub(crate) fn next_turn(&self) -> Option<Turn> {
+        let turn = next_turn((0..self.state.processors.len()).map(|pcpu| self.ready(pcpu)))?;
+        if self.pace.together == Together::Host {
+            return Some(turn);
+        }
+        let guest = self.guest_of(turn);
+        let others = self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu);
+        let next = others.filter(|&pcpu| pcpu != turn.index).filter_map(|pcpu| self.ready(pcpu)).min();
+        Some(Turn { next, ..turn })
+    }
+
+    /// The time of a device that bounds a turn, where `first` is the first one of all guests.
+    pub(crate) fn device_of(&self, turn: Turn, first: Option<Cycles>) -> Option<Cycles> {
+        match self.pace.together {
+            Together::Host => first,
+            Together::Guest => self.disks.first_due_of(self.guest_of(turn)),
+        }
+    }
+
+    /// Whether nothing wakes a guest any more, which no other guest could do.
+    pub(crate) fn waits_for_ever(&self, guest: usize) -> bool {
+        let mut pcpus = self.harts_of(guest).filter_map(|index| self.vcpus[index].residence.pcpu);
+        self.pace.together == Together::Guest
+            && pcpus.all(|pcpu| self.ready(pcpu).is_none())
+            && self.disks.first_due_of(guest).is_none()
+    }
+
+    fn guest_of(&self, turn: Turn) -> usize {
+        let index = self.dispatch.occupant(turn.index).expect("a vCPU is ready there");
+        self.vcpus[index].guest
+    }
+
+    /// When the vCPU that has a pCPU can run there.
+    fn ready(&self, pcpu: usize) -> Option<Cycles> {
+        let vcpu = &self.vcpus[self.dispatch.occupant(pcpu)?];
+        let clock = self.clock_of_pcpu(pcpu);
+        match vcpu.activity() {
+            Activity::Stopped => None,
+            Activity::Running => Some(clock.max(vcpu.event)),
+            Activity::Waiting if vcpu.hart.wakes() => Some(clock.max(vcpu.event)),
+            Activity::Waiting => {
+                let timer = vcpu.hart.timer_interrupt()?;
+                Some(clock.max(self.clock().cycle_of(timer)?))
+            }
+        }
+    }
+
     /// vCPU `index` has something to do from `now` on.
     pub(crate) fn wake(&mut self, index: usize, now: Cycles) {
         self.dispatch.scheduler.wake(VcpuId(index), now);

@@ -19,8 +19,9 @@ impl Machine {
 
     /// Brings the gauge up to date.
     pub(crate) fn show(&mut self) {
-        let Some(gauge) = self.watched.begin_reading() else { return };
-        let retired = self.vcpus.iter().map(|vcpu| vcpu.hart.counts().instructions).sum();
-        gauge.set(retired, self.records[0].region.phase());
+        if self.watched.is_watched() {
+            let retired = self.vcpus.iter().map(|vcpu| vcpu.hart.counts().instructions).sum();
+            self.watched.show(retired, self.records[0].region.phase());
+        }
     }
 }

@@ -41,6 +41,11 @@ impl Disks {
         Some((due, guest, notification))
     }
 
+    /// When the next request of a guest is to be served.
+    pub(crate) fn first_due_of(&self, guest: usize) -> Option<Cycles> {
+        self.due.iter().find(|(_, (of, _))| *of == guest).map(|(&(due, _), _)| due)
+    }
+
     /// When the next request is to be served.
     pub(crate) fn first_due(&self) -> Option<Cycles> {
         self.due.first_key_value().map(|(&(due, _), _)| due)

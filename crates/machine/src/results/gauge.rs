@@ -34,7 +34,7 @@ impl Phase {
     }
 }
 
-/// Shows how far a machine is. It lags behind by some turns.
+/// Shows how far a machine is, or several together. It lags behind by some turns.
 #[derive(Debug, Default)]
 pub struct Gauge {
     instructions: AtomicU64,
@@ -48,13 +48,13 @@ impl Gauge {
         self.instructions.load(Ordering::Relaxed)
     }
 
-    /// Shows this from now on.
-    pub fn set(&self, instructions: u64, phase: Phase) {
-        self.instructions.store(instructions, Ordering::Relaxed);
+    /// Harts have retired so many more; the first guest of their machine is in this phase.
+    fn advance(&self, instructions: u64, phase: Phase) {
+        self.instructions.fetch_add(instructions, Ordering::Relaxed);
         self.phase.store(phase as u8, Ordering::Relaxed);
     }
 
-    /// Where the first guest is.
+    /// Where the first guest is of the machine that was read last.
     #[must_use]
     pub fn phase(&self) -> Phase {
         let phase = self.phase.load(Ordering::Relaxed);
@@ -69,12 +69,14 @@ pub(crate) struct Watched {
     gauge: Option<Arc<Gauge>>,
     /// Turns until the next reading.
     left: u32,
+    /// Instructions of the machine that the gauge shows.
+    shown: u64,
 }
 
 impl Watched {
     /// By the reader of `gauge`.
     pub(crate) const fn by(gauge: Arc<Gauge>) -> Self {
-        Self { gauge: Some(gauge), left: 0 }
+        Self { gauge: Some(gauge), left: 0, shown: 0 }
     }
 
     /// A turn is over: whether a reading is due.
@@ -91,9 +93,17 @@ impl Watched {
         }
     }
 
-    /// The gauge that a reading is for, if there is one; the next is due in some turns.
-    pub(crate) fn begin_reading(&mut self) -> Option<&Gauge> {
+    /// Whether there is a gauge.
+    pub(crate) const fn is_watched(&self) -> bool {
+        self.gauge.is_some()
+    }
+
+    /// Shows a reading: all harts have retired so many instructions. The next is due in some turns.
+    pub(crate) fn show(&mut self, instructions: u64, phase: Phase) {
         self.left = TURNS;
-        self.gauge.as_deref()
+        if let Some(gauge) = &self.gauge {
+            gauge.advance(instructions.saturating_sub(self.shown), phase);
+            self.shown = instructions;
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::format::FormatArgs;
 use super::gdb::GdbAddress;
 use super::profile::{ObserveArgs, ProfileArgs};
 use super::sandbox::SandboxArgs;
-use super::values::Setting;
+use super::values::{Setting, number};
 use clap::Args;
 use keys::suggestion::unknown;
 use machine::sched::spin::SpinMethod;
@@ -53,6 +53,10 @@ pub struct RunArgs {
     /// Print what each guest printed
     #[arg(long)]
     pub output: bool,
+    /// Host threads that run machines: spin methods side by side, and guests that cannot affect each other (docs/hosting-howto.md); results stay
+    /// the same [default: the host's processors]
+    #[arg(long, value_name = "N", value_parser = number::<u32, 1, { u32::MAX as u64 }>)]
+    pub threads: Option<u32>,
     /// Format of tables.
     #[command(flatten)]
     pub format: FormatArgs,

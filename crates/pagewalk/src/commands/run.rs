@@ -2,19 +2,18 @@
 
 use super::outputs::{open_control, open_output, open_printer, page_recordings, write_page, write_report};
 use crate::cli::RunArgs;
-use crate::control::{Guests, Server, Snapshots};
+use crate::control::{Guests, Snapshots};
 use crate::error::Failure;
 use crate::gdb::{self, Debugger};
 use crate::html;
-use crate::interrupt::{self, Orderly};
 use crate::multi_vm::file::{self, MultiVm};
 use crate::multi_vm::methods::{self, Figures};
+use crate::multi_vm::ran::{Driver, Ran, Stays, Way};
 use crate::multi_vm::{self, report};
-use crate::observe::{ObserveOutputs, Recorded, Recordings, RunIdentity, is_perfetto};
-use crate::output::{Output, Printer, print, print_of_guest};
+use crate::observe::{ObserveOutputs, Recordings, RunIdentity, is_perfetto};
+use crate::output::{Output, Printer, print};
 use crate::profile::{self, ProfileOutput};
-use crate::progress::{Running, Runs};
-use crate::runs::kernel_panic::KernelPanic;
+use crate::progress::{Runs, note};
 use crate::runs::share;
 use crate::sandbox::Needs;
 use crate::shared_memory::{registry, warn_of_refusals};
@@ -22,8 +21,6 @@ use crate::side_by_side::{default_threads, side_by_side};
 use crate::text::table::Caption;
 use crate::time_model::TimeModels;
 use machine::sections::{SectionPlan, SectionStore};
-use machine::{Console, Controller, GuestPlan, Machine, Outcome};
-use profiles::{About, Attribution};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -61,7 +58,21 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     // The sandbox gives up the right to bind a port.
     let accept = |address| Debugger::accept(address, "the guests wait");
     let debugger = arguments.gdb.as_ref().map(accept).transpose()?;
-    let needs = Needs::of_machines(arguments.methods.len().max(1)).control(control.as_ref()).output(trace.as_ref());
+    let recorded = (recorded, Stays::of(trace.is_some()));
+    let driver = match debugger {
+        Some(debugger) => Driver::Debugger(debugger),
+        None => Driver::Loop(control),
+    };
+    let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
+    let alone = threads / arguments.methods.len().max(1);
+    let way = Way::of(&multi_vm, recorded, &driver, alone);
+    if arguments.threads.is_some_and(|threads| threads > 1)
+        && let Way::Together(why) = way
+    {
+        note(&format!("one thread of the host runs all guests: {why}"));
+    }
+    let machines = arguments.methods.len().max(1) * way.machines(&multi_vm);
+    let needs = Needs::of_machines(machines).control(driver.control()).output(trace.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
     let needs = needs.configuration(&multi_vm.config).sections(&multi_vm.plan.sections);
@@ -69,7 +80,7 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let needs = guests.fold(needs, |needs, guest| needs.devices(&guest.image.devices));
     let _sandbox = observed.needs(needs).enter(arguments.sandbox.sandbox)?;
     if let [_, _, ..] = arguments.methods[..] {
-        return compare_methods(arguments, &multi_vm, reports, (profile, observed));
+        return compare_methods(arguments, &multi_vm, reports, (profile, observed), (threads, way));
     }
     let multi_vm = match arguments.methods[..] {
         [method] => methods::with_method(&multi_vm, method),
@@ -77,25 +88,20 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let file = arguments.file.display().to_string();
     let progress = Runs::new(vec![file.clone()], 1);
-    let recorded = (recorded, Stays::of(trace.is_some()));
-    let driver = match debugger {
-        Some(debugger) => Driver::Debugger(debugger),
-        None => Driver::Loop(control),
-    };
-    let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), driver)?;
+    let mut ran = Ran::run(&multi_vm, recorded, progress.begin(&file, &file), driver, way)?;
     drop(progress);
     if arguments.output {
         ran.print_output(&multi_vm)?;
     }
-    let overhead = report::overhead(&multi_vm, &ran.machine) * 100.0;
-    warn_of_refusals(&ran.machine);
+    let overhead = report::overhead(&multi_vm, &ran.machines) * 100.0;
+    warn_of_refusals(ran.machines.shared());
     let processors = multi_vm.plan.pcpus;
     let times = TimeModels::of(&multi_vm.model.name, &multi_vm.config);
     let printer = &mut reports.printer;
     let caption = format!("{processors} processors, {overhead:.3} % of their time for scheduling; times by {times}");
-    printer.table(report::table(&multi_vm, &ran.machine, &ran.outcomes).captioned(Caption::Below(caption)))?;
+    printer.table(report::table(&multi_vm, &ran.machines, &ran.outcomes).captioned(Caption::Below(caption)))?;
     printer.say(&format!("{}\n", report::MEANINGS))?;
-    if let Some(sections) = report::sections_table(&multi_vm, &ran.machine) {
+    if let Some(sections) = report::sections_table(&multi_vm, &ran.machines) {
         printer.table(sections)?;
         printer.say("\n")?;
     }
@@ -109,9 +115,9 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let over_time = ran.take_recordings(&multi_vm, 0);
     let recorded = reports.recordings(profiled, &observed, &over_time)?;
     observed.write(&over_time)?;
-    reports.write(&report::report(&multi_vm, &ran.machine, &ran.outcomes), &recorded)?;
+    reports.write(&report::report(&multi_vm, &ran.machines, &ran.outcomes), &recorded)?;
     if let Some(output) = trace {
-        write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machine.take_stays()))?;
+        write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machines.shared_mut().take_stays()))?;
     }
     ran.judge(&multi_vm)
 }
@@ -155,6 +161,7 @@ fn compare_methods(
     multi_vm: &MultiVm,
     mut outputs: Reports,
     (profile, observed): (Option<ProfileOutput>, ObserveOutputs),
+    (threads, way): (usize, Way),
 ) -> Result<ExitCode, Failure> {
     if arguments.trace.as_deref().is_some_and(|path| !is_perfetto(path)) {
         return Err(Failure::Usage("--trace is of one run; --spin names several methods".to_owned()));
@@ -171,14 +178,14 @@ fn compare_methods(
     }
     // Whatever guests do, they do it under every method.
     let file = arguments.file.display().to_string();
-    let progress = Runs::new(vec![file.clone(); arguments.methods.len()], default_threads());
-    let runs = side_by_side(default_threads(), &arguments.methods, |&method| {
+    let progress = Runs::new(vec![file.clone(); arguments.methods.len()], threads);
+    let runs = side_by_side(threads, &arguments.methods, |&method| {
         let multi_vm = methods::with_method(multi_vm, method);
         let running = progress.begin(&file, &format!("{file} with {}", method.name()));
         let recorded = (observed.recorded(profile.as_ref().map(ProfileOutput::detail)), Stays::Forgotten);
-        let ran = Ran::run(&multi_vm, recorded, running, Driver::Loop(None))?;
-        let figures = Figures::of(&multi_vm, &ran.machine, method, ran.failed().count());
-        let mut report = report::report(&multi_vm, &ran.machine, &ran.outcomes);
+        let ran = Ran::run(&multi_vm, recorded, running, Driver::Loop(None), way)?;
+        let figures = Figures::of(&multi_vm, &ran.machines, method, ran.failed().count());
+        let mut report = report::report(&multi_vm, &ran.machines, &ran.outcomes);
         report["total"] = figures.json();
         Ok((figures, report, multi_vm, ran))
     });
@@ -214,179 +221,4 @@ fn compare_methods(
     observed.write(&recordings)?;
     outputs.write(&json!({ "runs": reports }), &recorded)?;
     verdicts.into_iter().collect::<Result<Vec<_>, _>>().map(|_| ExitCode::SUCCESS)
-}
-
-/// A host that was run.
-struct Ran {
-    machine: Machine,
-    /// By guest: what was recorded of it.
-    recordings: Vec<Recordings>,
-    outcomes: Vec<Outcome>,
-    console: Transcripts,
-    /// The exit code that was asked for by the client or the debugger that ended the run.
-    quit: Option<u8>,
-}
-
-/// Whether the stays of vCPUs on pCPUs are kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stays {
-    Kept,
-    Forgotten,
-}
-
-impl Stays {
-    const fn of(wanted: bool) -> Self {
-        if wanted { Self::Kept } else { Self::Forgotten }
-    }
-}
-
-/// Who lets the machine take its turns.
-enum Driver {
-    /// The run loop, with the socket through which others control it.
-    Loop(Option<Server>),
-    /// A debugger.
-    Debugger(Debugger),
-}
-
-impl Ran {
-    fn run(
-        multi_vm: &MultiVm,
-        (recorded, stays): (Recorded, Stays),
-        running: Running<'_>,
-        driver: Driver,
-    ) -> Result<Self, Failure> {
-        let mut machine = Machine::assemble_host(&multi_vm.config, &multi_vm.plan)?;
-        if stays == Stays::Kept {
-            machine.record_stays();
-        }
-        recorded.begin(&mut machine);
-        machine.show_on(running.gauge());
-        let guests = multi_vm.names.iter().map(|_| Transcript::default()).collect();
-        let mut console = Transcripts { guests, control: None };
-        let _orderly = Orderly::begin();
-        let (outcomes, quit) = match driver {
-            Driver::Loop(control) => {
-                console.control = control;
-                let outcomes = machine.run_controlled(&mut console);
-                (outcomes, console.control.take().and_then(|server| server.quit()))
-            }
-            Driver::Debugger(debugger) => {
-                let outcomes = gdb::run(debugger, &mut machine, &multi_vm.names, &mut console)?;
-                // The debugger's `kill` ends a run as well as a client's `quit`.
-                let killed = outcomes.contains(&Outcome::Interrupted);
-                (outcomes, killed.then_some(0))
-            }
-        };
-        if let Some(signal) = interrupt::requested() {
-            return Err(Failure::Interrupted(signal));
-        }
-        let judged = outcomes.into_iter().zip(&mut console.guests).map(|(outcome, guest)| guest.panic.judge(outcome));
-        let outcomes = judged.collect();
-        let recordings = (0..multi_vm.names.len()).map(|guest| Recordings::of(&machine, guest)).collect();
-        let ran = Self { machine, recordings, outcomes, console, quit };
-        let problem =
-            ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
-        running.finish(problem.as_deref());
-        Ok(ran)
-    }
-
-    /// The profiles of the guests, if they are recorded. The guest is what differs: it stands where a comparison has the scheme.
-    fn profiles(&self, multi_vm: &MultiVm) -> Vec<Attribution> {
-        let of = |guest: usize| {
-            let profile = self.recordings[guest].profile.as_ref()?;
-            let about = About {
-                guest: multi_vm.names[guest].clone(),
-                work: format!("{}: {}", multi_vm.names[guest], multi_vm.work[guest]),
-                system: format!("{} with {}", multi_vm.config.scheme, multi_vm.plan.guests[guest].spin.name()),
-                settings: serde_json::Value::Null,
-            };
-            Some(Attribution::new(about, profile, &multi_vm.sources[guest].names()))
-        };
-        (0..multi_vm.names.len()).filter_map(of).collect()
-    }
-
-    /// What was recorded of each guest, in the run of this number.
-    fn take_recordings(&mut self, multi_vm: &MultiVm, number: usize) -> Vec<(RunIdentity, Recordings)> {
-        let identity = |guest: usize| RunIdentity {
-            run: number,
-            guest: multi_vm.names[guest].clone(),
-            work: multi_vm.work[guest].clone(),
-            system: multi_vm.config.scheme.to_string(),
-            settings: json!({ "spin": multi_vm.plan.guests[guest].spin.name() }),
-            clock_hz: multi_vm.model.clock_hz,
-        };
-        std::mem::take(&mut self.recordings)
-            .into_iter()
-            .enumerate()
-            .map(|(guest, recordings)| (identity(guest), recordings))
-            .collect()
-    }
-
-    fn print_output(&self, multi_vm: &MultiVm) -> Result<(), Failure> {
-        for (name, transcript) in multi_vm.names.iter().zip(&self.console.guests) {
-            print(&format!("{name}:\n"))?;
-            print_of_guest(&transcript.output)?;
-        }
-        Ok(())
-    }
-
-    /// The guests that did not come to a good end. One in the background needs none, and no guest of a run that a client ended.
-    fn failed(&self) -> impl Iterator<Item = (usize, &Outcome)> {
-        let ended_by_client = |outcome: &Outcome| self.quit.is_some() && *outcome == Outcome::Interrupted;
-        let failed = move |(_, outcome): &(usize, &Outcome)| {
-            !outcome.succeeded() && **outcome != Outcome::Unfinished && !ended_by_client(outcome)
-        };
-        self.outcomes.iter().enumerate().filter(failed)
-    }
-
-    fn judge(&self, multi_vm: &MultiVm) -> Result<ExitCode, Failure> {
-        if let Some(refused) = self.machine.refused_changes().first() {
-            return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
-        }
-        if let Some(problem) = self.machine.section_problems().first() {
-            return Err(Failure::Run(problem.clone()));
-        }
-        match self.failed().next() {
-            Some((guest, outcome)) => {
-                let GuestPlan { spin, .. } = &multi_vm.plan.guests[guest];
-                Err(Failure::Run(format!("guest `{}` with {spin}: {outcome}", multi_vm.names[guest])))
-            }
-            None => Ok(self.quit.map_or(ExitCode::SUCCESS, ExitCode::from)),
-        }
-    }
-}
-
-/// Output kept of each guest at the most.
-const LIMIT: usize = 1 << 20;
-
-/// What each guest printed.
-#[derive(Default)]
-struct Transcript {
-    output: Vec<u8>,
-    panic: KernelPanic,
-}
-
-struct Transcripts {
-    /// By guest.
-    guests: Vec<Transcript>,
-    /// The socket through which others control the run.
-    control: Option<Server>,
-}
-
-impl Console for Transcripts {
-    fn output(&mut self, guest: usize, bytes: &[u8]) {
-        let Transcript { output, panic } = &mut self.guests[guest];
-        panic.read(bytes);
-        output.extend_from_slice(&bytes[..bytes.len().min(LIMIT - output.len())]);
-    }
-
-    fn input(&mut self) -> std::io::Result<Vec<u8>> {
-        interrupt::check().map(|()| Vec::new())
-    }
-}
-
-impl Controller for Transcripts {
-    fn between_turns(&mut self, machine: &mut Machine) -> std::io::Result<()> {
-        self.control.as_mut().map_or(Ok(()), |control| control.between_turns(machine, &mut || Ok(())))
-    }
 }

@@ -1,10 +1,10 @@
 //! Spin methods side by side: the same host once with each, by the items of the 1995 paper's Tables 2 to 4.
 
 use super::file::MultiVm;
+use super::machines::Machines;
 use super::report;
 use crate::text::cell::Cell;
 use crate::text::table::Table;
-use machine::Machine;
 use machine::sched::spin::SpinMethod;
 use serde_json::{Value, json};
 use types::Cycles;
@@ -34,22 +34,23 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Of a run; `failed` of its guests did not come to a good end.
-    pub(crate) fn of(multi_vm: &MultiVm, machine: &Machine, method: SpinMethod, failed: usize) -> Self {
+    pub(crate) fn of(multi_vm: &MultiVm, machines: &Machines, method: SpinMethod, failed: usize) -> Self {
         let seconds = |cycles: Cycles| cycles.0 as f64 / multi_vm.model.clock_hz as f64;
         let mut figures = Self {
             method,
-            elapsed_seconds: seconds(machine.elapsed()),
+            elapsed_seconds: seconds(machines.elapsed()),
             busy_seconds: 0.0,
             pcpus: multi_vm.plan.pcpus,
             calls: 0,
             ends: 0,
-            overhead: report::overhead(multi_vm, machine),
+            overhead: report::overhead(multi_vm, machines),
             excessive: 0,
             lost: 0,
             failed,
         };
         for guest in (0..multi_vm.plan.guests.len()).filter(|&guest| !multi_vm.plan.guests[guest].background) {
-            let counted = machine.scheduling_of(guest);
+            let (machine, index) = machines.of(guest);
+            let counted = machine.scheduling_of(index);
             figures.busy_seconds += seconds(counted.busy);
             figures.calls += counted.calls();
             figures.ends += counted.ends;

@@ -1,6 +1,7 @@
 //! What a host's run is measured by: Tables 2 to 4 of the 1995 paper, as a table and as JSON.
 
 use super::file::MultiVm;
+use super::machines::Machines;
 use crate::text::cell::Cell;
 use crate::text::table::{Column, Table};
 use crate::time_model::fidelity_name;
@@ -16,7 +17,7 @@ pub(crate) const MEANINGS: &str = "rho: busy time over the time of all pCPUs. ET
     excessive, lost: spins over the guest's limit, and harts that it took off line after one, as it reported them (docs/hosting.md)";
 
 /// The table of a run.
-pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Table {
+pub(crate) fn table(multi_vm: &MultiVm, machines: &Machines, outcomes: &[Outcome]) -> Table {
     let columns = [
         ("guest", "guest"),
         ("spin", "spin"),
@@ -34,8 +35,9 @@ pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome])
     let mut table = Table::new("guests", columns.map(Column::from).into_iter().chain(hidden));
     let seconds = |cycles: u64| cycles as f64 / multi_vm.model.clock_hz as f64;
     for (guest, name) in multi_vm.names.iter().enumerate() {
-        let statistics = machine.scheduling_of(guest);
-        let merit = statistics.merit(machine.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
+        let (machine, index) = machines.of(guest);
+        let statistics = machine.scheduling_of(index);
+        let merit = statistics.merit(machines.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
         table.row([
             Cell::text(name),
             Cell::text(multi_vm.plan.guests[guest].spin.name()),
@@ -57,9 +59,12 @@ pub(crate) fn table(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome])
 }
 
 /// The sections that guests map; `None` if no guest maps any.
-pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Table> {
-    let shadowed =
-        (0..multi_vm.names.len()).any(|guest| machine.sections_of(guest).is_some_and(|own| own.shadow.is_some()));
+pub(crate) fn sections_table(multi_vm: &MultiVm, machines: &Machines) -> Option<Table> {
+    let sections_of = |guest| {
+        let (machine, index) = machines.of(guest);
+        machine.sections_of(index)
+    };
+    let shadowed = (0..multi_vm.names.len()).any(|guest| sections_of(guest).is_some_and(|own| own.shadow.is_some()));
     let mut columns = vec![
         ("guest", "guest"),
         ("section", "section"),
@@ -78,11 +83,11 @@ pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Ta
         columns.extend([("shadow links", "shadow_links"), ("shared shadow KiB", "shared_shadow_table_bytes")]);
     }
     let mut table = Table::new("sections", columns);
-    let sections: Vec<_> = machine.sections().collect();
+    let sections: Vec<_> = machines.shared().sections().collect();
     let kib = |bytes: u64| Cell::new((bytes >> 10).to_string(), bytes);
     let mut any = false;
     for (guest, name) in multi_vm.names.iter().enumerate() {
-        let Some(figures) = machine.sections_of(guest) else { continue };
+        let Some(figures) = sections_of(guest) else { continue };
         let FaultCounts { global_valid, demand_zero, listed, disk } = figures.faults;
         for (number, window) in figures.windows.iter().enumerate() {
             any = true;
@@ -116,13 +121,15 @@ pub(crate) fn sections_table(multi_vm: &MultiVm, machine: &Machine) -> Option<Ta
 }
 
 /// The part of all pCPUs' time that went into scheduling.
-pub(crate) fn overhead(multi_vm: &MultiVm, machine: &Machine) -> f64 {
-    machine.scheduling_time().0 as f64 / (machine.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
+pub(crate) fn overhead(multi_vm: &MultiVm, machines: &Machines) -> f64 {
+    machines.scheduling_time().0 as f64 / (machines.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
 }
 
 /// The report of the run as JSON; docs/hosting.md has the keys.
-pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]) -> Value {
-    let guests: Vec<Value> = (0..multi_vm.names.len()).map(|guest| entry(multi_vm, machine, outcomes, guest)).collect();
+pub(crate) fn report(multi_vm: &MultiVm, machines: &Machines, outcomes: &[Outcome]) -> Value {
+    let guests: Vec<Value> =
+        (0..multi_vm.names.len()).map(|guest| entry(multi_vm, machines, outcomes, guest)).collect();
+    let shared = machines.shared();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
         "host": multi_vm.model.as_used(multi_vm.config.footprint),
@@ -130,11 +137,11 @@ pub(crate) fn report(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome]
         "processors": multi_vm.plan.pcpus,
         "slice": multi_vm.plan.slice.0,
         "net": multi_vm.plan.switch.map(|latency| json!({ "kind": "switch", "latency": latency.0 })),
-        "elapsed": machine.elapsed().0,
-        "scheduling": machine.scheduling_time().0,
-        "overhead": overhead(multi_vm, machine),
-        "sections": machine.sections().map(section).collect::<Vec<_>>(),
-        "reserved_memory": reserved_memory(machine),
+        "elapsed": machines.elapsed().0,
+        "scheduling": machines.scheduling_time().0,
+        "overhead": overhead(multi_vm, machines),
+        "sections": shared.sections().map(section).collect::<Vec<_>>(),
+        "reserved_memory": reserved_memory(shared),
         "guests": guests,
     })
 }
@@ -210,12 +217,13 @@ const fn group(name: &SectionName) -> Option<u32> {
     }
 }
 
-fn entry(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome], guest: usize) -> Value {
+fn entry(multi_vm: &MultiVm, machines: &Machines, outcomes: &[Outcome], guest: usize) -> Value {
     let plan = &multi_vm.plan.guests[guest];
-    let statistics = machine.scheduling_of(guest);
-    let merit = statistics.merit(machine.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
-    let counted = machine.statistics_of(guest);
-    let measured = machine.measured_of(guest);
+    let (machine, index) = machines.of(guest);
+    let statistics = machine.scheduling_of(index);
+    let merit = statistics.merit(machines.elapsed(), multi_vm.model.clock_hz, multi_vm.plan.pcpus);
+    let counted = machine.statistics_of(index);
+    let measured = machine.measured_of(index);
     let region = measured.mmu;
     let calls: Map<String, Value> = SpinReason::ALL
         .into_iter()
@@ -249,7 +257,7 @@ fn entry(multi_vm: &MultiVm, machine: &Machine, outcomes: &[Outcome], guest: usi
         "preemptions": statistics.preemptions,
         "waits": histogram(&statistics.waits),
         "spin_waits": histogram(&statistics.spin_waits),
-        "sections": machine.sections_of(guest).map(of_guest),
+        "sections": machine.sections_of(index).map(of_guest),
         "tlb": {
             "l1d_misses": region.l1d_misses,
             "l1i_misses": region.l1i_misses,
