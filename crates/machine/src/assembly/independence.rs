@@ -52,9 +52,8 @@ impl HostPlan {
     /// Why the guests can affect each other; `None` if they cannot.
     #[must_use]
     pub fn dependence(&self, config: &Config) -> Option<Dependence> {
-        let any_device = |wanted: fn(&VirtioKind) -> bool| {
-            self.guests.iter().any(|guest| guest.image.devices.iter().any(wanted))
-        };
+        let any_device =
+            |wanted: fn(&VirtioKind) -> bool| self.guests.iter().any(|guest| guest.image.devices.iter().any(wanted));
         let reasons = [
             (Dependence::OneGuest, self.guests.len() <= 1),
             (Dependence::Pcpus, self.guests.iter().any(|guest| guest.allocation == Allocation::Shared)),

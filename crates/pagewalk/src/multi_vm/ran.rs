@@ -14,7 +14,9 @@ use crate::side_by_side::side_by_side;
 use machine::{Console, Controller, Dependence, GuestPlan, HostPlan, Machine, Outcome};
 use profiles::{About, Attribution};
 use serde_json::json;
+use std::ops::Range;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 /// A host that was run.
 pub(crate) struct Ran {
@@ -108,30 +110,35 @@ impl Way {
     }
 }
 
-/// A machine that has run.
+/// A machine that has run, and what came of its guests.
 struct Ended {
     part: Part,
     outcomes: Vec<Outcome>,
-    guests: Vec<Transcript>,
+    transcripts: Vec<Transcript>,
     quit: Option<u8>,
 }
 
-/// Runs a machine with the guests of `plan`.
-fn run_machine(
+/// A machine with the guests of `plan`, which have these numbers in the whole host.
+fn assemble(
     multi_vm: &MultiVm,
-    plan: &HostPlan,
+    (plan, guests): (&HostPlan, Range<usize>),
     (recorded, stays): (Recorded, Stays),
     running: &Running<'_>,
-    driver: Driver,
-) -> Result<(Machine, Vec<Outcome>, Vec<Transcript>, Option<u8>), Failure> {
+) -> Result<Part, Failure> {
     let mut machine = Machine::assemble_host(&multi_vm.config, plan)?;
     if stays == Stays::Kept {
         machine.record_stays();
     }
     recorded.begin(&mut machine);
     machine.show_on(running.gauge());
-    let guests = plan.guests.iter().map(|_| Transcript::default()).collect();
-    let mut console = Transcripts { guests, control: None };
+    Ok(Part { machine, guests })
+}
+
+/// Runs a machine to its end.
+fn run_part(multi_vm: &MultiVm, mut part: Part, driver: Driver) -> Result<Ended, Failure> {
+    let machine = &mut part.machine;
+    let mut console =
+        Transcripts { guests: part.guests.clone().map(|_| Transcript::default()).collect(), control: None };
     let (outcomes, quit) = match driver {
         Driver::Loop(control) => {
             console.control = control;
@@ -139,7 +146,7 @@ fn run_machine(
             (outcomes, console.control.take().and_then(|server| server.quit()))
         }
         Driver::Debugger(debugger) => {
-            let outcomes = gdb::run(debugger, &mut machine, &multi_vm.names, &mut console)?;
+            let outcomes = gdb::run(debugger, machine, &multi_vm.names, &mut console)?;
             // The debugger's `kill` ends a run as well as a client's `quit`.
             let killed = outcomes.contains(&Outcome::Interrupted);
             (outcomes, killed.then_some(0))
@@ -147,7 +154,17 @@ fn run_machine(
     };
     let judged = outcomes.into_iter().zip(&mut console.guests).map(|(outcome, guest)| guest.panic.judge(outcome));
     let outcomes = judged.collect();
-    Ok((machine, outcomes, console.guests, quit))
+    Ok(Ended { part, outcomes, transcripts: console.guests, quit })
+}
+
+/// Runs several machines to their ends, so many at once.
+fn run_parts(multi_vm: &MultiVm, parts: Vec<Part>, threads: usize) -> Result<Vec<Ended>, Failure> {
+    let parts: Vec<Mutex<Option<Part>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let ended = side_by_side(threads, &parts, |part| {
+        let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
+        run_part(multi_vm, part.expect("each is taken once"), Driver::Loop(None))
+    });
+    ended.into_iter().collect()
 }
 
 impl Ran {
@@ -160,30 +177,24 @@ impl Ran {
     ) -> Result<Self, Failure> {
         let _orderly = Orderly::begin();
         let all = 0..multi_vm.names.len();
-        let run = |plan: &HostPlan, guests, driver| {
-            let (machine, outcomes, transcripts, quit) = run_machine(multi_vm, plan, recorded, &running, driver)?;
-            Ok(Ended { part: Part { machine, guests }, outcomes, guests: transcripts, quit })
-        };
+        let assemble = |plan: &HostPlan, guests| assemble(multi_vm, (plan, guests), recorded, &running);
         let ended = match way {
-            Way::Together(_) => vec![run(&multi_vm.plan, all.clone(), driver)?],
+            Way::Together(_) => vec![run_part(multi_vm, assemble(&multi_vm.plan, all.clone())?, driver)?],
             Way::Apart(threads) => {
-                let parts = parts(all.len(), threads);
-                side_by_side(threads, &parts, |guests| {
-                    run(&multi_vm.plan.part(guests.clone()), guests.clone(), Driver::Loop(None))
-                })
-                .into_iter()
-                .collect::<Result<_, Failure>>()?
+                // All are there before any runs, so that one that cannot be is named at once.
+                let parts = parts(all.len(), threads).into_iter();
+                let parts = parts.map(|guests| assemble(&multi_vm.plan.part(guests.clone()), guests));
+                run_parts(multi_vm, parts.collect::<Result<_, _>>()?, threads)?
             }
         };
         if let Some(signal) = interrupt::requested() {
             return Err(Failure::Interrupted(signal));
         }
-        let (mut machines, mut outcomes, mut guests) = (Vec::new(), Vec::new(), Vec::new());
-        let mut quit = None;
+        let (mut machines, mut outcomes, mut console, mut quit) = (Vec::new(), Vec::new(), Vec::new(), None);
         for machine in ended {
             machines.push(machine.part);
             outcomes.extend(machine.outcomes);
-            guests.extend(machine.guests);
+            console.extend(machine.transcripts);
             quit = quit.or(machine.quit);
         }
         let machines = Machines::new(machines);
@@ -192,7 +203,7 @@ impl Ran {
             Recordings::of(machine, index)
         });
         let recordings = recordings.collect();
-        let ran = Self { machines, recordings, outcomes, console: guests, quit };
+        let ran = Self { machines, recordings, outcomes, console, quit };
         let problem =
             ran.failed().next().map(|(guest, outcome)| format!("guest `{}`: {outcome}", multi_vm.names[guest]));
         running.finish(problem.as_deref());
