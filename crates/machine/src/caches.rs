@@ -269,8 +269,11 @@ impl Caches {
     /// The last level's part: what is missed above it is looked for, what was `evicted` above may come in.
     fn find_in_llc(&mut self, offset: u64, evicted: Option<u64>) -> Found {
         let Self { own, llc: Some(llc), llc_contents, .. } = self else { return Found::Memory };
-        if *llc_contents == Contents::Victims {
-            let held = llc.use_if_held(offset);
+        if llc_contents.are_given_up_above() {
+            let held = match llc_contents {
+                Contents::Exclusive => llc.give_up(offset),
+                Contents::Any | Contents::Inclusive | Contents::Victims => llc.use_if_held(offset),
+            };
             if let Some(victim) = evicted {
                 llc.use_line(victim);
             }

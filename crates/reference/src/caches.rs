@@ -25,6 +25,8 @@ pub enum Holds {
     Inclusive,
     /// What the level above gives up.
     Victims,
+    /// The same, until the level above gets it back.
+    Exclusive,
 }
 
 /// The shape of the caches of a host.
@@ -79,6 +81,14 @@ impl Cache {
         let set = &mut self.sets[number as usize];
         let way = set.find(|&held| held == line);
         way.inspect(|&way| set.use_way(way, now)).is_some()
+    }
+
+    /// Takes the line out, if it is there; whether it was. That is no use of it.
+    fn take(&mut self, address: u64) -> bool {
+        let (line, number) = self.place(address);
+        let held = self.sets[number as usize].find(|&held| held == line).is_some();
+        self.take_out(address, 1);
+        held
     }
 
     /// Puts a line in that is used now; the address of the one that made room.
@@ -160,9 +170,12 @@ impl Caches {
             own.l1i.take_out(victim, l2.line);
         }
         let (Some(llc), Some((shape, holds))) = (&mut self.llc, self.shape.llc) else { return [true, true, true] };
-        let held = llc.look(address, now);
+        let held = match holds {
+            Holds::Any | Holds::Inclusive | Holds::Victims => llc.look(address, now),
+            Holds::Exclusive => llc.take(address),
+        };
         match holds {
-            Holds::Victims => {
+            Holds::Victims | Holds::Exclusive => {
                 self.now += 1;
                 if let Some(victim) = victim_of_l2 {
                     llc.put(victim, self.now);

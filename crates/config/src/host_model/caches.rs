@@ -40,7 +40,7 @@ model! {
         ),
         #[serde(default, skip_serializing_if = "is_any")]
         pub contents: Contents => key(
-            "what a cache holds beside the levels above it: `any`, `inclusive`, or `victims` of the L2"
+            "what a cache holds beside the levels above it: `any`, `inclusive`, or what the L2 gives up: `victims` or `exclusive` ([caches.md](caches.md))"
         ),
     }
 }
@@ -114,10 +114,10 @@ impl CachesModel {
             least = cache.line;
         }
         match (&self.l2, &self.llc) {
-            (Some(l2), _) if l2.contents == Contents::Victims => {
+            (Some(l2), _) if l2.contents.are_given_up_above() => {
                 Some("caches.l2.contents: victims are those of an L2, in the last level".to_owned())
             }
-            (l2, Some(llc)) if llc.contents == Contents::Victims && l2.is_none_or(|l2| l2.line != llc.line) => {
+            (l2, Some(llc)) if llc.contents.are_given_up_above() && l2.is_none_or(|l2| l2.line != llc.line) => {
                 Some("caches.llc.contents: victims are those of an L2 with lines of the same length".to_owned())
             }
             (None, _) if self.walker == WalkerName::L2 => Some("caches.walker: there is no L2".to_owned()),

@@ -13,4 +13,17 @@ pub enum Contents {
     Inclusive,
     /// What the level above gives up; what comes from memory passes it by. What is found stays.
     Victims,
+    /// The same, but what is found leaves: the level above has it now.
+    Exclusive,
+}
+
+impl Contents {
+    /// Whether it takes in what the level above gives up, and nothing else.
+    #[must_use]
+    pub const fn are_given_up_above(self) -> bool {
+        match self {
+            Self::Any | Self::Inclusive => false,
+            Self::Victims | Self::Exclusive => true,
+        }
+    }
 }

@@ -105,40 +105,52 @@ impl Level {
         let line = self.line(offset);
         let set = self.set(line) as usize;
         let row = &mut self.lines[set * self.ways..][..self.ways];
-        if !holds(row, line) {
-            return false;
-        }
-        match (&mut self.policy, row.iter().position(|&there| there == line)) {
-            (Some(policy), Some(way)) => policy.touch(set, way),
-            _ => {
+        let Some(policy) = &mut self.policy else {
+            let held = holds(row, line);
+            if held {
                 use_in(row, line);
             }
+            return held;
+        };
+        let way = row.iter().position(|&there| there == line);
+        if let Some(way) = way {
+            policy.touch(set, way);
         }
-        true
+        way.is_some()
     }
 
     /// Gives up whatever it holds of `bytes` bytes at an offset.
     pub(super) fn remove(&mut self, offset: u64, bytes: u32) {
         let last = self.line(offset + u64::from(bytes) - 1);
         for line in self.line(offset)..=last {
-            let set = self.set(line) as usize;
-            let row = &mut self.lines[set * self.ways..][..self.ways];
-            // Most lines that go below are gone here.
-            if !holds(row, line) {
-                continue;
+            self.give_up_line(line);
+        }
+    }
+
+    /// Gives up the line at an offset if it is there; whether it was.
+    pub(super) fn give_up(&mut self, offset: u64) -> bool {
+        self.give_up_line(self.line(offset))
+    }
+
+    fn give_up_line(&mut self, line: u32) -> bool {
+        let set = self.set(line) as usize;
+        let row = &mut self.lines[set * self.ways..][..self.ways];
+        // Most lines are not here: those of a level below are gone, those of memory have not come.
+        if !holds(row, line) {
+            return false;
+        }
+        let Some(way) = row.iter().position(|&there| there == line) else { return false };
+        match &mut self.policy {
+            Some(policy) => {
+                row[way] = NONE;
+                policy.invalidate(set, way);
             }
-            let Some(way) = row.iter().position(|&there| there == line) else { continue };
-            match &mut self.policy {
-                Some(policy) => {
-                    row[way] = NONE;
-                    policy.invalidate(set, way);
-                }
-                None => {
-                    row[way..].rotate_left(1);
-                    row[row.len() - 1] = NONE;
-                }
+            None => {
+                row[way..].rotate_left(1);
+                row[row.len() - 1] = NONE;
             }
         }
+        true
     }
 
     /// For [`super::lines`]: the rows, the mask of a set's number, the places of a row, and log2 of the bytes of a line.

@@ -191,6 +191,20 @@ fn a_level_of_victims_has_only_what_was_given_up_above() {
 }
 
 #[test]
+fn an_exclusive_level_gives_up_what_is_found() {
+    let mut model = small();
+    model.l2 = Some(cache(1, 1, 64, 12));
+    model.l1d = cache(1, 1, 64, 4);
+    // A place that is kept for a line that has left is one less for others.
+    for (contents, misses) in [(Contents::Exclusive, 0), (Contents::Victims, 1)] {
+        model.llc = Some(CacheModel { contents, ..cache(1, 2, 64, 30) });
+        let mut caches = caches(&model);
+        load(&mut caches, [0, 64, 128]);
+        assert_eq!(load(&mut caches, [0, 128, 64, 0]).llc_misses, misses, "{contents:?}");
+    }
+}
+
+#[test]
 fn a_turn_is_as_long_as_the_latest_one_says() {
     let mut caches = caches(&small());
     assert_eq!(caches.instructions_in(0, Cycles(1000)), u64::MAX, "nothing is known yet");
@@ -240,6 +254,7 @@ fn with(contents: Contents, (model, shape): (CacheModel, CacheShape)) -> (CacheM
         Contents::Any => Holds::Any,
         Contents::Inclusive => Holds::Inclusive,
         Contents::Victims => Holds::Victims,
+        Contents::Exclusive => Holds::Exclusive,
     };
     (CacheModel { contents, ..model }, (shape, holds))
 }
@@ -271,13 +286,13 @@ fn hierarchies() -> impl Strategy<Value = (CachesModel, Hierarchy)> {
     let l2 = prop::option::of(
         (any_or_inclusive(), replacing(shapes(64, 1..=6_u32))).prop_map(|(contents, cache)| with(contents, cache)),
     );
-    let any = prop::sample::select(vec![Contents::Any, Contents::Inclusive, Contents::Victims]);
+    let any = prop::sample::select(vec![Contents::Any, Contents::Inclusive, Contents::Victims, Contents::Exclusive]);
     let llc = prop::option::of((any, replacing(shapes(64, 1..=12_u32))));
     let walker = prop::sample::select(vec![WalkerName::L1d, WalkerName::L2]);
     (l1(), l1(), l2, llc, walker).prop_map(|(l1d, l1i, l2, llc, walker)| {
         // Victims are those of an L2, and so is a walker that begins there.
         let llc = llc.map(|(contents, cache)| {
-            with(if l2.is_none() && contents == Contents::Victims { Contents::Any } else { contents }, cache)
+            with(if l2.is_none() && contents.are_given_up_above() { Contents::Any } else { contents }, cache)
         });
         let walker = if l2.is_none() { WalkerName::L1d } else { walker };
         let model =
