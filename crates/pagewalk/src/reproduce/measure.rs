@@ -51,6 +51,8 @@ struct Setting<'k> {
     guests: &'k [u8],
     /// Whether commands that run guests have a sandbox.
     sandbox: SandboxMode,
+    /// How comparisons use the host's processors.
+    comparisons: Comparisons,
 }
 
 /// One process to run.
@@ -84,13 +86,14 @@ pub(crate) fn measure(
         .concat();
     // What guests are made of is not in a command's words.
     let guests = fs::read(cache.join("linux/manifest.json")).unwrap_or_default();
-    let setting = Setting { store, cache, guests: &guests, sandbox };
+    let comparisons = Comparisons::of(scale);
+    let setting = Setting { store, cache, guests: &guests, sandbox, comparisons };
     let progress = Runs::new(jobs.iter().map(|job| job.arguments[0].clone()).collect(), default_threads());
     let mut results: Vec<(Job, Value)> = Vec::new();
     let failed = AtomicBool::new(false);
     for group in jobs.chunk_by(|one, next| one.is_parallel() == next.is_parallel()) {
-        let threads = if group[0].is_parallel() { comparisons(scale) } else { default_threads() };
-        let done = side_by_side(threads, group, |job| {
+        let at_a_time = if group[0].is_parallel() { comparisons.at_a_time } else { default_threads() };
+        let done = side_by_side(at_a_time, group, |job| {
             // Once one has failed, no other one begins.
             if failed.load(Ordering::Relaxed) {
                 return None;
@@ -104,12 +107,21 @@ pub(crate) fn measure(
     Ok(experiment.measure.iter().enumerate().map(|(index, measure)| Done::of(index, measure, &results)).collect())
 }
 
-/// How many comparisons run at a time. One leaves processors idle at its end, and all the time if it has a single run; a second one has them then. With the
-/// paper's sizes one takes much of the host's memory.
-const fn comparisons(scale: Scale) -> usize {
-    match scale {
-        Scale::Short => 2,
-        Scale::Full => 1,
+/// How many comparisons run at a time, and on how many threads each of them runs its systems.
+#[derive(Clone, Copy)]
+struct Comparisons {
+    at_a_time: usize,
+    threads: usize,
+}
+
+impl Comparisons {
+    /// With the short sizes each has one thread: none leaves processors idle at its end, and no processor has to switch between the data of two runs. With the
+    /// paper's sizes one comparison takes much of the host's memory.
+    fn of(scale: Scale) -> Self {
+        match scale {
+            Scale::Short => Self { at_a_time: default_threads(), threads: 1 },
+            Scale::Full => Self { at_a_time: 1, threads: default_threads() },
+        }
     }
 }
 
@@ -174,7 +186,7 @@ impl Job {
     }
 
     fn run(&self, id: &str, running: &Running<'_>, setting: Setting<'_>) -> Result<Value, Failure> {
-        let Setting { store, cache, sandbox, .. } = setting;
+        let Setting { store, cache, sandbox, comparisons, .. } = setting;
         let failed = |problem: String| Failure::Run(format!("measure `{id}`: pagewalk {}: {problem}", self.line()));
         let broken = |error: std::io::Error| failed(error.to_string());
         // Registered, so that a signal leaves nothing behind.
@@ -184,6 +196,7 @@ impl Job {
         arguments.extend(["--json".into(), report.clone().into()]);
         if self.is_parallel() {
             arguments.extend(["--keep".into(), store.directory().into(), "--cache".into(), cache.into()]);
+            arguments.extend(["--threads".into(), comparisons.threads.to_string().into()]);
         }
         if let Some(text) = &self.file {
             let path = directory.path().join(format!("{id}.toml"));
