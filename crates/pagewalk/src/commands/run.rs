@@ -64,14 +64,16 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         None => Driver::Loop(control),
     };
     let threads = arguments.threads.map_or_else(default_threads, |threads| threads as usize);
-    let alone = threads / arguments.methods.len().max(1);
-    let way = Way::of(&multi_vm, recorded, &driver, alone);
-    if arguments.threads.is_some_and(|threads| threads > 1)
+    let runs = arguments.methods.len().max(1);
+    let way = Way::of(&multi_vm, recorded, &driver, threads / runs);
+    // Several runs use the threads that were named in any case.
+    if runs == 1
+        && arguments.threads.is_some_and(|threads| threads > 1)
         && let Way::Together(why) = way
     {
         note(&format!("one thread of the host runs all guests: {why}"));
     }
-    let machines = arguments.methods.len().max(1) * way.machines(&multi_vm);
+    let machines = runs * way.machines(&multi_vm);
     let needs = Needs::of_machines(machines).control(driver.control()).output(trace.as_ref());
     let needs = needs.output(profile.as_ref().map(ProfileOutput::output));
     let needs = needs.output(reports.json.as_ref()).output(reports.html.as_ref());
