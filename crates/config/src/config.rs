@@ -101,7 +101,7 @@ settings! {
              which is the default with `--restore`; or so many instructions of the region of interest, below"
         ).taking("`none`, `touch`, `snapshot` or a number of instructions"),
         pub seed: u64 = 1 => key("what the guest's random numbers start from"),
-        pub quantum: u64 = 10_000 => key("how far the clocks of running processors may drift apart, in cycles")
+        pub quantum: u64 = 10_000 => key("how far the clocks of running processors may drift apart, in cycles; those of independent guests drift freely")
             .number(100, 1_000_000_000).unit("cycles"),
         pub engine: EngineName = EngineName::Compiled => key(
             "`threaded`; `match`, its oracle; `compiled`: threaded, with code of the host for warm blocks and hot loops \

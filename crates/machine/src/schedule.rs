@@ -1,7 +1,8 @@
 //! Which vCPU runs next, and for how long: a discrete-event order over the clocks of the pCPUs.
 //!
 //! The one whose clock is earliest runs, until its clock is a quantum past the next one's. So no two clocks of running processors are
-//! ever further apart than a quantum and a block, and the order depends on simulated time alone.
+//! ever further apart than a quantum and a block, and the order depends on simulated time alone. Independent guests
+//! (`assembly/independence.rs`) are the exception: only the clocks of one guest are kept together.
 
 use types::Cycles;
 
