@@ -10,10 +10,10 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 fresh=$copy/elsewhere
 
-for folder in common compute include profile region sbi shell shell-kernel static validation validation-kernel vos workloads; do
+for folder in common compute include profile region sbi shell shell-kernel static timesharing timesharing-kernel validation validation-kernel vos workloads; do
     mkdir -p "$fresh/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
-        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-compute ! -name pagewalk-shell ! -name pagewalk-static-loader ! -name '*.so' ! -name '*.symbols' -exec cp {} "$fresh/$folder/" \;
+        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-compute ! -name pagewalk-shell ! -name pagewalk-timesharing ! -name pagewalk-static-loader ! -name '*.so' ! -name '*.symbols' -exec cp {} "$fresh/$folder/" \;
 done
 cp "$here/Makefile" "$fresh/"
 make -s -j "$(nproc)" -C "$fresh" >/dev/null
@@ -34,7 +34,8 @@ status=0
 for image in vos/vos.elf workloads/pagewalk-workloads validation/vos-validation.elf validation/pagewalk-validation \
     vos/vos.elf.symbols workloads/pagewalk-workloads.symbols validation/vos-validation.elf.symbols \
     validation/pagewalk-validation.symbols shell/vos-shell.elf shell/pagewalk-shell shell/vos-shell.elf.symbols \
-    shell/pagewalk-shell.symbols compute/pagewalk-compute compute/pagewalk-compute.symbols sbi/sbi-test.elf profile/two-arrays.elf region/libpagewalk-region.so static/pagewalk-static-loader; do
+    shell/pagewalk-shell.symbols timesharing/vos-timesharing.elf timesharing/pagewalk-timesharing timesharing/vos-timesharing.elf.symbols \
+    timesharing/pagewalk-timesharing.symbols compute/pagewalk-compute compute/pagewalk-compute.symbols sbi/sbi-test.elf profile/two-arrays.elf region/libpagewalk-region.so static/pagewalk-static-loader; do
     if cmp "$here/$image" "$fresh/$image"; then
         echo "$image: same bytes"
     else

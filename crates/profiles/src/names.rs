@@ -71,7 +71,7 @@ pub(crate) struct NamesOfRun<'n> {
 #[derive(Clone, Copy, Debug)]
 pub struct OwnGuests {
     /// Each `vos`: its image, its symbols, and those of its programs.
-    pub vos: [(&'static [u8], &'static str, &'static str); 3],
+    pub vos: &'static [(&'static [u8], &'static str, &'static str)],
     /// The symbols of the workloads in Linux.
     pub workloads: &'static str,
 }
@@ -212,7 +212,7 @@ mod tests {
 
     const VOS: &[u8] = b"an image";
     const OWN: OwnGuests = OwnGuests {
-        vos: [(VOS, "ffffffc080200000 40 f boot_start", "10000 20 f main"), (b"2", "", ""), (b"3", "", "")],
+        vos: &[(VOS, "ffffffc080200000 40 f boot_start", "10000 20 f main"), (b"2", "", ""), (b"3", "", "")],
         workloads: "",
     };
 

@@ -38,13 +38,30 @@ use std::sync::Arc;
 use types::PageSize;
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 16] = [
-    "gups", "bfs", "cg", "stream", "kv", "sieve", "triad", "triadp", "qsort", "mcf", "jobs", "io", "hello", "spin",
-    "crash", "reach",
+const KNOWN_WORKLOADS: [&str; 19] = [
+    "gups",
+    "bfs",
+    "cg",
+    "stream",
+    "kv",
+    "sieve",
+    "triad",
+    "triadp",
+    "qsort",
+    "mcf",
+    "jobs",
+    "waiting-jobs",
+    "io",
+    "terminals",
+    "batch",
+    "hello",
+    "spin",
+    "crash",
+    "reach",
 ];
 
 /// Those that need system calls of `vos`.
-const VOS_WORKLOADS: [&str; 2] = ["jobs", "io"];
+const VOS_WORKLOADS: [&str; 5] = ["jobs", "waiting-jobs", "io", "terminals", "batch"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [

@@ -9,6 +9,9 @@ pub const VALIDATION_VOS: &[u8] = include_bytes!("../../../../guests/validation/
 /// `vos` with the shell of `boot`.
 pub const SHELL_VOS: &[u8] = include_bytes!("../../../../guests/shell/vos-shell.elf");
 
+/// `vos` with the programs of time sharing, which sleep.
+pub const TIMESHARING_VOS: &[u8] = include_bytes!("../../../../guests/timesharing/vos-timesharing.elf");
+
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
@@ -24,6 +27,9 @@ pub const VALIDATION_VOS_SYMBOLS: &str = include_str!("../../../../guests/valida
 /// The symbols of [`SHELL_VOS`].
 pub const SHELL_VOS_SYMBOLS: &str = include_str!("../../../../guests/shell/vos-shell.elf.symbols");
 
+/// The symbols of [`TIMESHARING_VOS`].
+pub const TIMESHARING_VOS_SYMBOLS: &str = include_str!("../../../../guests/timesharing/vos-timesharing.elf.symbols");
+
 /// The symbols of [`WORKLOADS`], which is also the program of [`VOS`].
 pub const PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/workloads/pagewalk-workloads.symbols");
 
@@ -32,6 +38,9 @@ pub const VALIDATION_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/va
 
 /// The symbols of the program of [`SHELL_VOS`].
 pub const SHELL_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/shell/pagewalk-shell.symbols");
+
+/// The symbols of the program of [`TIMESHARING_VOS`].
+pub const TIMESHARING_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/timesharing/pagewalk-timesharing.symbols");
 
 /// What static programs of the user's are started by, for the same purpose.
 pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");

@@ -4,7 +4,8 @@ use super::format::{Container, format_of_name};
 use crate::cli::{FileSpec, ProfileArgs, ProfileFormat};
 use crate::error::Failure;
 use crate::guest::{
-    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
+    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, TIMESHARING_PROGRAM_SYMBOLS, TIMESHARING_VOS, TIMESHARING_VOS_SYMBOLS,
+    VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS,
     VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
 };
 use crate::output::Output;
@@ -19,10 +20,11 @@ use std::sync::Arc;
 
 /// The symbols of Pagewalk's own guests.
 const OWN_GUESTS: OwnGuests = OwnGuests {
-    vos: [
+    vos: &[
         (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
         (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
         (SHELL_VOS, SHELL_VOS_SYMBOLS, SHELL_PROGRAM_SYMBOLS),
+        (TIMESHARING_VOS, TIMESHARING_VOS_SYMBOLS, TIMESHARING_PROGRAM_SYMBOLS),
     ],
     workloads: PROGRAM_SYMBOLS,
 };

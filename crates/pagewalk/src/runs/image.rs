@@ -8,7 +8,7 @@ pub(crate) use work::{GuestKind, ShellConsole, Work};
 
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::{Memory, SHELL_VOS, VOS, kernel_command_line};
+use crate::guest::{Memory, SHELL_VOS, TIMESHARING_VOS, VOS, kernel_command_line};
 use crate::input::read;
 use crate::runs::debian::guest as debian_guest;
 use crate::runs::share;
@@ -36,7 +36,10 @@ const LEAST_DEBIAN_MEMORY: u64 = 192 << 20;
 const DEVICE_TREE_ROOM: u64 = 1 << 20;
 
 /// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
-const WITHOUT_HEAP: [&str; 5] = ["hello", "spin", "crash", "jobs", SHELL];
+const WITHOUT_HEAP: [&str; 6] = ["hello", "spin", "crash", "jobs", "waiting-jobs", SHELL];
+
+/// Workloads whose processes sleep, so that they run on the kernel of time sharing (docs/vos-time-sharing.md).
+const TIMESHARING: [&str; 3] = ["terminals", "batch", "waiting-jobs"];
 
 /// The name of the shell of `vos`, as a workload.
 pub(crate) const SHELL: &str = "shell";
@@ -144,8 +147,23 @@ fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
             return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
         }
     }
-    let kernel = if matches!(work, Work::Shell(_)) { SHELL_VOS } else { VOS };
+    let kernel = match vos_workload(work, arguments.append.as_deref().unwrap_or_default()) {
+        SHELL => SHELL_VOS,
+        name if TIMESHARING.contains(&name) => TIMESHARING_VOS,
+        _ => VOS,
+    };
     Ok((kernel.to_vec(), "vos".to_owned(), None))
+}
+
+/// The workload that `vos` runs. Of several that its command line names, the last one counts.
+fn vos_workload<'w>(work: &'w Work, append: &'w str) -> &'w str {
+    let appended = || append.split_whitespace().rev().find_map(|word| word.strip_prefix("workload="));
+    match work {
+        Work::Workload { name, .. } => appended().unwrap_or(name),
+        Work::Console => appended().unwrap_or("hello"),
+        Work::Shell(_) => SHELL,
+        Work::Command(text) => text.split_whitespace().next().unwrap_or_default(),
+    }
 }
 
 impl Prepared {
@@ -277,17 +295,12 @@ impl Prepared {
         if self.append.split_whitespace().any(|word| word.starts_with("page=")) {
             return false;
         }
-        let appended = || self.append.split_whitespace().rev().find_map(|word| word.strip_prefix("workload="));
-        let name = match (&self.kind, &self.work) {
-            (GuestKind::Vos, Work::Workload { name, .. }) => appended().unwrap_or(name),
-            (GuestKind::Vos, Work::Console) => appended().unwrap_or("hello"),
-            (GuestKind::Vos, Work::Shell(_)) => SHELL,
-            (GuestKind::Vos, Work::Command(text)) => text.split_whitespace().next().unwrap_or_default(),
+        match self.kind {
+            GuestKind::Vos => !WITHOUT_HEAP.contains(&vos_workload(&self.work, &self.append)),
             // A boot parameter sets one aside.
-            (GuestKind::Linux | GuestKind::Debian, _) => return true,
-            (GuestKind::File(_), _) => return false,
-        };
-        !WITHOUT_HEAP.contains(&name)
+            GuestKind::Linux | GuestKind::Debian => true,
+            GuestKind::File(_) => false,
+        }
     }
 
     fn vos_command_line(&self, config: &Config) -> String {
