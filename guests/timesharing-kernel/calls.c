@@ -9,7 +9,7 @@
 #include "wrapped.h"
 
 enum {
-    SYSTEM_NANOSLEEP = 101,
+    SYSTEM_CLOCK_NANOSLEEP = 115,
     SYSTEM_MUNMAP = 215,
     /* Known to guests/timesharing/calls.c. */
     SYSTEM_ACCOUNT = 0x2000,
@@ -23,14 +23,15 @@ static uint64_t error(int number)
     return -(uint64_t)number;
 }
 
-/* a0: a struct timespec. Another process may be current afterwards. */
-static void sleep_for(struct process *process, uint64_t *a)
+/* a0: any clock, which counts from the start of the machine; a1: TIMER_ABSTIME; a2: a struct timespec. Another process may be current afterwards. */
+static void sleep_to(struct process *process, uint64_t *a)
 {
+    enum { TIMER_ABSTIME = 1 };
     const uint64_t second = 1000000000, most_seconds = 1 << 20;
     uint64_t words[2];
 
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t at = a[0] + i * sizeof(uint64_t);
+        uint64_t at = a[2] + i * sizeof(uint64_t);
         const uint64_t *word =
             at % sizeof(uint64_t) == 0 ? space_user_pointer(&process->space, at, ACCESS_LOAD) : NULL;
 
@@ -40,12 +41,12 @@ static void sleep_for(struct process *process, uint64_t *a)
         }
         words[i] = *word;
     }
-    if (words[0] > most_seconds || words[1] >= second) {
+    if (a[1] != TIMER_ABSTIME || words[0] > most_seconds || words[1] >= second) {
         a[0] = error(ERROR_INVALID);
         return;
     }
     a[0] = 0;
-    sleep_until(sleep_after(words[0] * second + words[1]));
+    sleep_until(sleep_units(words[0] * second + words[1]));
 }
 
 /* The leaf entry of a page of the heap; NULL where it was never used. */
@@ -90,8 +91,8 @@ void __wrap_syscall(struct process *process)
 
     account_call(number);
     switch (number) {
-    case SYSTEM_NANOSLEEP:
-        sleep_for(process, a);
+    case SYSTEM_CLOCK_NANOSLEEP:
+        sleep_to(process, a);
         break;
     case SYSTEM_MUNMAP:
         a[0] = unmap(&process->space, a[0], a[1]) ? 0 : error(ERROR_INVALID);

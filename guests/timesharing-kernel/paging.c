@@ -1,6 +1,6 @@
 #include "paging.h"
 
-#include "../vos/hart.h"
+#include "../vos/csr.h"
 #include "sleep.h"
 #include "wrapped.h"
 
@@ -29,7 +29,7 @@ enum fault_result __wrap_space_fault(struct space *space, uint64_t virtual, enum
 
     if (result != FAULT_PAGED_IN || mean_nanoseconds == 0)
         return result;
-    sleep_until(sleep_after(next_wait()));
+    sleep_until(read_time() + sleep_units(next_wait()));
     /* Another process is current, and has no reason to yield. */
     return FAULT_RESOLVED;
 }

@@ -88,11 +88,11 @@ void sleep_until(uint64_t time)
     sched_wait(NULL);
 }
 
-uint64_t sleep_after(uint64_t nanoseconds)
+uint64_t sleep_units(uint64_t nanoseconds)
 {
     const uint64_t second = 1000000000;
 
-    return read_time() + nanoseconds / second * platform.timebase_hertz +
+    return nanoseconds / second * platform.timebase_hertz +
            nanoseconds % second * platform.timebase_hertz / second;
 }
 

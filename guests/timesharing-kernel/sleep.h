@@ -6,7 +6,7 @@
 
 /* Takes this hart's process off it until the platform's clock, in its own units, reads `time`. Another process may be current afterwards. */
 void sleep_until(uint64_t time);
-/* `time` nanoseconds from now, in units of the platform's clock. */
-uint64_t sleep_after(uint64_t nanoseconds);
+/* Nanoseconds in units of the platform's clock. */
+uint64_t sleep_units(uint64_t nanoseconds);
 
 #endif

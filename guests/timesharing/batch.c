@@ -94,9 +94,9 @@ enum outcome batch(int count, char **words)
     initiator.count = session.size / sizeof(uint64_t);
     initiator.array = memory_take(session.size, ALIGN_PAGE);
     initiator.random.state = mix64(session.seed ^ mix64(vos_process()));
-    while (session_left(&session) != 0) {
+    while (session_goes_on(&session)) {
         step(&initiator, &session);
-        if (session_left(&session) == 0)
+        if (!session_goes_on(&session))
             break;
         PAGEWALK_TRANSACTION();
         steps++;

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void sleep_nanoseconds(uint64_t nanoseconds);
+/* Until the clock of linux_nanoseconds reads so many. */
+void sleep_to(uint64_t nanoseconds);
 /* Gives back memory that linux_map returned; on vos the last that it returned. False when the kernel refuses. */
 bool give_back(void *memory, size_t bytes);
 /* Ends the program. Where the kernel is vos, it keeps the process's memory. */

@@ -41,11 +41,16 @@ void session_read(struct session *session, const char *name, int count, char **w
     }
 }
 
-uint64_t session_left(const struct session *session)
+bool session_goes_on(const struct session *session)
 {
-    uint64_t now = linux_nanoseconds();
+    return linux_nanoseconds() < session->duration_nanoseconds;
+}
 
-    return now < session->duration_nanoseconds ? session->duration_nanoseconds - now : 0;
+uint64_t session_after(const struct session *session, uint64_t nanoseconds)
+{
+    uint64_t time = linux_nanoseconds() + nanoseconds;
+
+    return time < session->duration_nanoseconds ? time : session->duration_nanoseconds;
 }
 
 /* By comparisons alone (von Neumann, Various Techniques Used in Connection with Random Digits, 1951): in a row of random numbers that fall, of

@@ -16,8 +16,10 @@ struct session {
 
 /* Changes what the words `key=value` name; ends the program at a word that is none. */
 void session_read(struct session *session, const char *name, int count, char **words);
-/* Nanoseconds that are left of the session, whose duration counts from the start of the machine. */
-uint64_t session_left(const struct session *session);
+/* Whether the session goes on. Its duration counts from the start of the machine. */
+bool session_goes_on(const struct session *session);
+/* So many nanoseconds from now, or the session's end, whichever is earlier. */
+uint64_t session_after(const struct session *session, uint64_t nanoseconds);
 /* A random time, distributed exponentially, in nanoseconds. */
 uint64_t session_draw(struct random *random, uint64_t mean_nanoseconds);
 

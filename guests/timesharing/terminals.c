@@ -59,10 +59,7 @@ static void subcommand(struct editor *editor, uint64_t *line)
 /* Thinks, for as long as the session goes on. */
 static void think(struct editor *editor, const struct session *session)
 {
-    uint64_t time = session_draw(&editor->random, session->think_nanoseconds);
-    uint64_t left = session_left(session);
-
-    sleep_nanoseconds(time < left ? time : left);
+    sleep_to(session_after(session, session_draw(&editor->random, session->think_nanoseconds)));
 }
 
 /* Whether it is finished before the session ends. */
@@ -73,7 +70,7 @@ static bool transaction(struct editor *editor, const struct session *session)
     if (storage == NULL)
         fail(OUTCOME_FAILED, "terminals: FAILED no working storage");
     for (uint64_t i = 0; i < session->updates; i++) {
-        if (session_left(session) == 0)
+        if (!session_goes_on(session))
             return false;
         subcommand(editor, storage + i * PAGE_WORDS);
     }
