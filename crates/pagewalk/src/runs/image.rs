@@ -38,7 +38,7 @@ const DEVICE_TREE_ROOM: u64 = 1 << 20;
 /// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
 const WITHOUT_HEAP: [&str; 6] = ["hello", "spin", "crash", "jobs", "waiting-jobs", SHELL];
 
-/// Workloads whose processes sleep, so that they run on the kernel of time sharing (docs/vos-time-sharing.md).
+/// Workloads whose processes sleep, so that they run on the kernel of time sharing (docs/vos.md#time-sharing).
 const TIMESHARING: [&str; 3] = ["terminals", "batch", "waiting-jobs"];
 
 /// The name of the shell of `vos`, as a workload.
