@@ -40,7 +40,8 @@ pub const VALIDATION_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/va
 pub const SHELL_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/shell/pagewalk-shell.symbols");
 
 /// The symbols of the program of [`TIMESHARING_VOS`].
-pub const TIMESHARING_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/timesharing/pagewalk-timesharing.symbols");
+pub const TIMESHARING_PROGRAM_SYMBOLS: &str =
+    include_str!("../../../../guests/timesharing/pagewalk-timesharing.symbols");
 
 /// What static programs of the user's are started by, for the same purpose.
 pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");
