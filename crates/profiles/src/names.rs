@@ -81,7 +81,7 @@ impl Names {
     #[must_use]
     pub fn of(own: &OwnGuests, kernel_name: &str, kernel: &[u8], programs: &[Program], archive: Arc<[u8]>) -> Self {
         let kernel_name = kernel_name.to_owned();
-        if let Some((_, kernel, program)) = own.vos.into_iter().find(|(image, ..)| *image == kernel) {
+        if let Some((_, kernel, program)) = own.vos.iter().find(|(image, ..)| *image == kernel) {
             // It begins with translation off, at physical addresses.
             let kernel = Symbols::of_lines(kernel).loaded_at(VOS_LINEAR + RAM, RAM, 1 << 30);
             let (programs, workloads) = (vec![Symbols::of_lines(program)], own.workloads);
