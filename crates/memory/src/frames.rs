@@ -195,11 +195,12 @@ impl FrameAllocator {
         let frames = bytes.div_ceil(FRAME);
         let step = alignment.bytes() / FRAME;
         let least = least.number();
-        let around = self.free.range(..=least).next_back().map_or(least, |(&start, _)| start);
-        let fit = self.free.range(around..).find_map(|(&start, &end)| {
+        let fits = |(&start, &end): (&u64, &u64)| {
             let first = start.max(least).next_multiple_of(step);
             (first.checked_add(frames)? <= end).then_some((start, first))
-        });
+        };
+        let around = self.free.range(..=least).next_back().and_then(fits);
+        let fit = around.or_else(|| self.free.range(least + 1..).find_map(fits));
         let Some((run, first)) = fit else {
             let (free, total) = (self.free_bytes(), self.total_frames * FRAME);
             return Err(OutOfFrames { bytes, alignment, free, total });
@@ -290,15 +291,17 @@ impl FrameAllocator {
         if frames == 0 {
             return;
         }
-        if let Some(end) = self.free.remove(&run) {
-            if run < first {
-                self.free.insert(run, first);
-            }
-            if first + frames < end {
-                self.free.insert(first + frames, end);
-            }
-            self.free_frames -= frames;
+        let Some(until) = self.free.get_mut(&run) else { return };
+        let end = *until;
+        if run < first {
+            *until = first;
+        } else {
+            self.free.remove(&run);
         }
+        if first + frames < end {
+            self.free.insert(first + frames, end);
+        }
+        self.free_frames -= frames;
     }
 
     /// Clears those of the frames that had an owner before, run by run, and notes that all of them have one now.

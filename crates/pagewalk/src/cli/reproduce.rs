@@ -18,6 +18,9 @@ pub struct ReproduceArgs {
     /// Use sizes as near to the paper's as this machine allows; the default takes a few minutes
     #[arg(long)]
     pub full: bool,
+    /// Run only the first N repeats of each measurement, 2 or more: a quick look, with wide intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..), conflicts_with = "verdicts")]
+    pub repeats: Option<u32>,
     /// Write the figures, the verdicts and all that was measured as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -18,7 +18,11 @@ pub(super) fn run(arguments: &ReproduceArgs) -> Result<ExitCode, Failure> {
     if several && arguments.verdicts.is_some() {
         return Err(Failure::Usage("--verdicts: a file keeps the verdicts of one paper, not of all".to_owned()));
     }
-    let load = |name| Experiment::load(name).map_err(|error| Failure::Usage(error.to_string()));
+    let repeats = arguments.repeats.map_or(usize::MAX, |count| count as usize);
+    let load = |name: &str| {
+        let loaded = Experiment::load(name).map(|experiment| experiment.with_repeats(repeats));
+        loaded.map_err(|error| Failure::Usage(error.to_string()))
+    };
     let experiments: Vec<Experiment> = if several {
         Experiment::names().into_iter().map(load).collect::<Result<_, _>>()?
     } else {

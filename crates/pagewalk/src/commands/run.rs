@@ -117,7 +117,11 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
     let over_time = ran.take_recordings(&multi_vm, 0);
     let recorded = reports.recordings(profiled, &observed, &over_time)?;
     observed.write(&over_time)?;
-    reports.write(&report::report(&multi_vm, &ran.machines, &ran.outcomes), &recorded)?;
+    let mut report = report::report(&multi_vm, &ran.machines, &ran.outcomes);
+    if let [method] = arguments.methods[..] {
+        report["total"] = Figures::of(&multi_vm, &ran.machines, method, ran.failed().count()).json();
+    }
+    reports.write(&report, &recorded)?;
     if let Some(output) = trace {
         write_report(output, &multi_vm::trace::trace(&multi_vm, &ran.machines.shared_mut().take_stays()))?;
     }

@@ -279,6 +279,13 @@ impl Experiment {
         }
     }
 
+    /// With no more than the first `count` repeats of each measurement.
+    pub(crate) fn with_repeats(mut self, count: usize) -> Self {
+        self.repeats.truncate(count);
+        self.measure.iter_mut().for_each(|measure| measure.repeats.truncate(count));
+        self
+    }
+
     /// What the repeats of `measure` differ in.
     pub(crate) fn repeats_of<'e>(&'e self, measure: &'e Measure) -> &'e [String] {
         if measure.repeats.is_empty() { &self.repeats } else { &measure.repeats }

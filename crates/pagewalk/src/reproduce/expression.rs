@@ -110,13 +110,13 @@ fn indexed(result: &Json) -> Json {
         }
         object.insert("of".to_owned(), of.into());
     }
-    if let Some(Json::Array(runs)) = object.get("runs") {
-        let methods =
-            runs.iter().filter_map(|run| Some((run["total"]["spin"].as_str()?.to_owned(), run["total"].clone())));
-        let by: Map<String, Json> = methods.collect();
-        if !by.is_empty() {
-            object.insert("by".to_owned(), by.into());
-        }
+    // One method, or several.
+    let several = object.get("runs").and_then(Json::as_array).into_iter().flatten().filter_map(|run| run.get("total"));
+    let methods = several.chain(object.get("total"));
+    let by: Map<String, Json> =
+        methods.filter_map(|total| Some((total["spin"].as_str()?.to_owned(), total.clone()))).collect();
+    if !by.is_empty() {
+        object.insert("by".to_owned(), by.into());
     }
     if let Some(Json::Array(guests)) = object.get("guests") {
         let named = guests.iter().filter_map(|guest| Some((guest["name"].as_str()?.to_owned(), guest.clone())));
