@@ -10,10 +10,10 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 fresh=$copy/elsewhere
 
-for folder in common compute include profile region sbi shell shell-kernel static timesharing timesharing-kernel validation validation-kernel vos workloads; do
+for folder in common compute include profile region sbi servers servers-kernel shell shell-kernel static timesharing timesharing-kernel validation validation-kernel vos workloads; do
     mkdir -p "$fresh/$folder"
     find "$here/$folder" -maxdepth 1 -type f \
-        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-compute ! -name pagewalk-shell ! -name pagewalk-timesharing ! -name pagewalk-static-loader ! -name '*.so' ! -name '*.symbols' -exec cp {} "$fresh/$folder/" \;
+        ! -name '*.elf' ! -name pagewalk-workloads ! -name pagewalk-validation ! -name pagewalk-compute ! -name pagewalk-shell ! -name pagewalk-timesharing ! -name pagewalk-servers ! -name pagewalk-static-loader ! -name '*.so' ! -name '*.symbols' -exec cp {} "$fresh/$folder/" \;
 done
 cp "$here/Makefile" "$fresh/"
 make -s -j "$(nproc)" -C "$fresh" >/dev/null
@@ -31,11 +31,13 @@ if ! cmp -s "$here/toolchain" "$fresh/toolchain"; then
 fi
 
 status=0
-for image in vos/vos.elf workloads/pagewalk-workloads validation/vos-validation.elf validation/pagewalk-validation \
-    vos/vos.elf.symbols workloads/pagewalk-workloads.symbols validation/vos-validation.elf.symbols \
-    validation/pagewalk-validation.symbols shell/vos-shell.elf shell/pagewalk-shell shell/vos-shell.elf.symbols \
-    shell/pagewalk-shell.symbols timesharing/vos-timesharing.elf timesharing/pagewalk-timesharing timesharing/vos-timesharing.elf.symbols \
-    timesharing/pagewalk-timesharing.symbols compute/pagewalk-compute compute/pagewalk-compute.symbols sbi/sbi-test.elf profile/two-arrays.elf region/libpagewalk-region.so static/pagewalk-static-loader; do
+# A kernel of vos and its program, each with its symbols.
+pairs="vos/vos.elf workloads/pagewalk-workloads"
+for name in validation shell timesharing servers; do
+    pairs="$pairs $name/vos-$name.elf $name/pagewalk-$name"
+done
+for image in $pairs $(printf '%s.symbols ' $pairs) compute/pagewalk-compute compute/pagewalk-compute.symbols \
+    sbi/sbi-test.elf profile/two-arrays.elf region/libpagewalk-region.so static/pagewalk-static-loader; do
     if cmp "$here/$image" "$fresh/$image"; then
         echo "$image: same bytes"
     else

@@ -54,6 +54,7 @@ pub use profile::{
 pub use results::events::{
     Event, EventInterrupt, EventKind, EventPlace, MeasuredRegion, ShadowActivity, ShadowEvent, ShadowWay, Trace,
 };
+pub use results::figures::Figures;
 pub use results::footprint::FootprintStatistics;
 pub use results::gauge::{Gauge, Phase};
 pub use results::intervals::{HartReading, Interval, IntervalLength, Intervals, Reading};

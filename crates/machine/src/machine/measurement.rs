@@ -11,6 +11,7 @@ use crate::parts::intervals::RegionChange;
 use crate::parts::page_watch::PageRequest;
 use crate::profile::{Profile, ProfileDetail};
 use crate::results::events::{EventInterrupt, Trace};
+use crate::results::figures::Figures;
 use crate::results::intervals::{IntervalLength, Intervals};
 use crate::results::outcome::Outcome;
 use crate::results::statistics::Statistics;
@@ -48,6 +49,7 @@ impl Machine {
                 return Some(Outcome::Finished((number & 0xff) as u8));
             }
             5 => return self.capture_if_ready(),
+            6 => profile::figure(self, self.harts_of(guest).start + self.state.current.hart),
             // Any other HINT is one: it does nothing.
             _ => {}
         }
@@ -145,6 +147,12 @@ impl Machine {
     #[must_use]
     pub fn measured_of(&self, guest: usize) -> Statistics {
         self.records[guest].region.measured().cloned().unwrap_or_else(|| self.statistics_of(guest))
+    }
+
+    /// What a guest has reported of itself.
+    #[must_use]
+    pub fn figures_of(&self, guest: usize) -> &Figures {
+        &self.records[guest].figures
     }
 
     /// What an MMU that has counted this would have cost, where neither caches nor a core are modelled.

@@ -8,7 +8,7 @@ use crate::state::profile as counting;
 use hart::Exit;
 use types::{Access, Gpa, Gva, PagingMode};
 
-/// The longest name of a range, in bytes.
+/// The longest name of a range or a figure, in bytes.
 const LONGEST_NAME: u64 = 64;
 
 const A0: u8 = 10;
@@ -121,10 +121,7 @@ pub(super) fn name_range(machine: &mut Machine, index: usize) {
     }
     let hart = &machine.vcpus[index].hart;
     let (start, bytes) = (Gva(hart.register(A0)), hart.register(A1));
-    let name: String = (0..LONGEST_NAME)
-        .map_while(|offset| peek(machine, index, hart.register(A2).wrapping_add(offset)).filter(|&byte| byte != 0))
-        .map(|byte| if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '?' })
-        .collect();
+    let name = name_at(machine, index, hart.register(A2));
     let current = machine.state.current;
     if let Some(ledger) = &mut machine.state.profile
         && bytes > 0
@@ -132,6 +129,24 @@ pub(super) fn name_range(machine: &mut Machine, index: usize) {
     {
         ledger.name(current.processor, current.guest, (start, bytes), name);
     }
+}
+
+/// vCPU `index`, whose turn it is, reports `a1` as the figure with the name at `a0`. One whose name cannot be read is dropped.
+pub(super) fn figure(machine: &mut Machine, index: usize) {
+    let vcpu = &machine.vcpus[index];
+    let (guest, value) = (vcpu.guest, vcpu.hart.register(A1));
+    let name = name_at(machine, index, vcpu.hart.register(A0));
+    if !name.is_empty() {
+        machine.records[guest].figures.set(name, value);
+    }
+}
+
+/// The name at a virtual address of a hart, up to its zero byte. Empty where it cannot be read without an effect.
+fn name_at(machine: &Machine, index: usize, at: u64) -> String {
+    (0..LONGEST_NAME)
+        .map_while(|offset| peek(machine, index, at.wrapping_add(offset)).filter(|&byte| byte != 0))
+        .map(|byte| if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '?' })
+        .collect()
 }
 
 /// The byte at a virtual address of a hart; `None` where nothing can be read without an effect.

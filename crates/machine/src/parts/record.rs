@@ -1,5 +1,6 @@
 //! What is kept of a guest.
 
+use crate::results::figures::Figures;
 use crate::results::outcome::Outcome;
 use crate::results::region::Region;
 use crate::results::walks::RecordedWalks;
@@ -26,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) walks: Option<RecordedWalks>,
     /// How many times they were recorded.
     pub(crate) recordings: u64,
+    /// What it has reported of itself.
+    pub(crate) figures: Figures,
 }
 
 impl Record {
@@ -40,6 +43,7 @@ impl Record {
             spin,
             walks: None,
             recordings: 0,
+            figures: Figures::default(),
         }
     }
 

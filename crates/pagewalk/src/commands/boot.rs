@@ -147,6 +147,7 @@ pub(super) fn run(arguments: &BootArgs) -> Result<ExitCode, Failure> {
             saturated: None,
             recordings: Recordings::of(&machine, 0),
             sections: sections_of_one(&machine),
+            figures: machine.figures_of(0).values().clone(),
         };
         let runs = [run];
         if let Some(output) = profile {

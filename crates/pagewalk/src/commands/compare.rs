@@ -38,7 +38,7 @@ use std::sync::Arc;
 use types::PageSize;
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 19] = [
+const KNOWN_WORKLOADS: [&str; 20] = [
     "gups",
     "bfs",
     "cg",
@@ -54,6 +54,7 @@ const KNOWN_WORKLOADS: [&str; 19] = [
     "io",
     "terminals",
     "batch",
+    "servers",
     "hello",
     "spin",
     "crash",
@@ -61,7 +62,7 @@ const KNOWN_WORKLOADS: [&str; 19] = [
 ];
 
 /// Those that need system calls of `vos`.
-const VOS_WORKLOADS: [&str; 5] = ["jobs", "waiting-jobs", "io", "terminals", "batch"];
+const VOS_WORKLOADS: [&str; 6] = ["jobs", "waiting-jobs", "io", "terminals", "batch", "servers"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [

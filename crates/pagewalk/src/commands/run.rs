@@ -107,6 +107,10 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         printer.table(sections)?;
         printer.say("\n")?;
     }
+    if let Some(figures) = report::figures_table(&multi_vm, &ran.machines) {
+        printer.table(figures)?;
+        printer.say("\n")?;
+    }
     let mut profiled = None;
     if let Some(output) = profile {
         let profiles = ran.profiles(&multi_vm);

@@ -151,6 +151,7 @@ fn run(plan: &Plan, progress: &Runs, (work, start): (&str, &Start), on: &Arc<Con
         saturated: machine.saturated_filter().map(|filter| filter.to_string()),
         recordings: Recordings::of(&machine, 0),
         sections: sections_of_one(&machine),
+        figures: machine.figures_of(0).values().clone(),
     };
     warn_of_refusals(&machine);
     running.finish(finished.failed.as_deref());

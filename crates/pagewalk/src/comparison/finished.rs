@@ -6,6 +6,7 @@ use crate::systems::Configured;
 use machine::{Outcome, Statistics};
 use profiles::{About, Attribution};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Finished {
@@ -57,4 +58,6 @@ pub(crate) struct Finished {
     pub(crate) recordings: Recordings,
     /// What there was of sections and reserved memory; null of a kept run, which had neither.
     pub(crate) sections: Value,
+    /// What the guest reported of itself, by name.
+    pub(crate) figures: BTreeMap<String, u64>,
 }

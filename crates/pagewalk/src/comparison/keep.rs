@@ -11,6 +11,7 @@ use machine::snapshot::Snapshot;
 use machine::{BlockConfig, ImageMode, Outcome, Statistics, VirtioKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where one run is kept.
@@ -29,6 +30,8 @@ struct Run {
     refused: (u64, Vec<String>),
     saturated: Option<String>,
     walk: Option<Value>,
+    #[serde(default)]
+    figures: BTreeMap<String, u64>,
 }
 
 /// Good ends.
@@ -80,7 +83,7 @@ impl<'s> Kept<'s> {
 
     /// The run, if it is kept.
     pub(super) fn find(&self, work: &str, on: &Arc<Configured>) -> Option<Finished> {
-        let Run { outcome, statistics, output, refused, saturated, walk } = self.store.get(&self.key)?;
+        let Run { outcome, statistics, output, refused, saturated, walk, figures } = self.store.get(&self.key)?;
         let outcome = match outcome {
             Good::Finished => Outcome::Finished(0),
             Good::Shutdown => Outcome::Shutdown,
@@ -98,6 +101,7 @@ impl<'s> Kept<'s> {
             walk,
             recordings: Recordings::default(),
             sections: serde_json::Value::Null,
+            figures,
         })
     }
 
@@ -115,7 +119,8 @@ impl<'s> Kept<'s> {
         };
         let (statistics, output) = (run.statistics.clone(), run.output.clone());
         let (refused, saturated) = (run.refused.clone(), run.saturated.clone());
-        let kept = Run { outcome, statistics, output, refused, saturated, walk: run.walk.clone() };
+        let (walk, figures) = (run.walk.clone(), run.figures.clone());
+        let kept = Run { outcome, statistics, output, refused, saturated, walk, figures };
         self.store
             .put(&self.key, &kept)
             .map_err(|error| Failure::Run(format!("{}: {error}", self.store.directory().display())))

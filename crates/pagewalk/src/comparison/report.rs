@@ -72,6 +72,9 @@ fn entry(guest: &str, host: &HostModel, runs: &[Finished], run: &Finished) -> Va
             "monitor": time.hypervisor.0,
         },
     });
+    if !run.figures.is_empty() {
+        entry["figures"] = json!(run.figures);
+    }
     if let Some(footprint) = &statistics.footprint {
         entry["footprint"] = serde_json::json!(footprint);
     }

@@ -4,6 +4,7 @@ use crate::systems::{Configured, configured};
 use config::ConfigBuilder;
 use config::system::SystemList;
 use machine::{Outcome, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use types::Cycles;
 
@@ -27,6 +28,7 @@ fn run(on: &Arc<Configured>, instructions: u64, transactions: u64, cycles: u64) 
         saturated: None,
         recordings: Recordings::default(),
         sections: serde_json::Value::Null,
+        figures: BTreeMap::new(),
     }
 }
 

@@ -1,47 +1,48 @@
 //! What the command carries of `guests/`: the programs, which `cargo xtask test` rebuilds, and the header.
 
-/// `vos`, our own small kernel, as an ELF file.
-pub const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
+/// A kernel of `vos` and its program, with the symbols that `guests/Makefile` writes beside both.
+#[derive(Clone, Copy, Debug)]
+pub struct VosKernel {
+    /// The ELF file.
+    pub image: &'static [u8],
+    /// Symbols of the kernel.
+    pub symbols: &'static str,
+    /// Symbols of its program.
+    pub program_symbols: &'static str,
+}
+
+/// The kernel and the program of these paths below `guests/`.
+macro_rules! vos_kernel {
+    ($kernel:literal, $program:literal) => {
+        VosKernel {
+            image: include_bytes!(concat!("../../../../guests/", $kernel)),
+            symbols: include_str!(concat!("../../../../guests/", $kernel, ".symbols")),
+            program_symbols: include_str!(concat!("../../../../guests/", $program, ".symbols")),
+        }
+    };
+}
+
+/// `vos`, our own small kernel, with [`WORKLOADS`].
+pub const VOS: VosKernel = vos_kernel!("vos/vos.elf", "workloads/pagewalk-workloads");
 
 /// `vos` with the programs of `validate`.
-pub const VALIDATION_VOS: &[u8] = include_bytes!("../../../../guests/validation/vos-validation.elf");
+pub const VALIDATION_VOS: VosKernel = vos_kernel!("validation/vos-validation.elf", "validation/pagewalk-validation");
 
 /// `vos` with the shell of `boot`.
-pub const SHELL_VOS: &[u8] = include_bytes!("../../../../guests/shell/vos-shell.elf");
+pub const SHELL_VOS: VosKernel = vos_kernel!("shell/vos-shell.elf", "shell/pagewalk-shell");
 
 /// `vos` with the programs of time sharing, which sleep.
-pub const TIMESHARING_VOS: &[u8] = include_bytes!("../../../../guests/timesharing/vos-timesharing.elf");
+pub const TIMESHARING_VOS: VosKernel =
+    vos_kernel!("timesharing/vos-timesharing.elf", "timesharing/pagewalk-timesharing");
+
+/// `vos` with the load of servers, and one lock for changes of memory maps.
+pub const SERVERS_VOS: VosKernel = vos_kernel!("servers/vos-servers.elf", "servers/pagewalk-servers");
 
 /// The workloads as a static multi-call program for Linux, which also gives the markers.
 pub const WORKLOADS: &[u8] = include_bytes!("../../../../guests/workloads/pagewalk-workloads");
 
 /// The programs of `bench` that compute, for Linux.
 pub const COMPUTE: &[u8] = include_bytes!("../../../../guests/compute/pagewalk-compute");
-
-/// The symbols of [`VOS`]: what `guests/Makefile` writes beside it.
-pub const VOS_SYMBOLS: &str = include_str!("../../../../guests/vos/vos.elf.symbols");
-
-/// The symbols of [`VALIDATION_VOS`].
-pub const VALIDATION_VOS_SYMBOLS: &str = include_str!("../../../../guests/validation/vos-validation.elf.symbols");
-
-/// The symbols of [`SHELL_VOS`].
-pub const SHELL_VOS_SYMBOLS: &str = include_str!("../../../../guests/shell/vos-shell.elf.symbols");
-
-/// The symbols of [`TIMESHARING_VOS`].
-pub const TIMESHARING_VOS_SYMBOLS: &str = include_str!("../../../../guests/timesharing/vos-timesharing.elf.symbols");
-
-/// The symbols of [`WORKLOADS`], which is also the program of [`VOS`].
-pub const PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/workloads/pagewalk-workloads.symbols");
-
-/// The symbols of the program of [`VALIDATION_VOS`].
-pub const VALIDATION_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/validation/pagewalk-validation.symbols");
-
-/// The symbols of the program of [`SHELL_VOS`].
-pub const SHELL_PROGRAM_SYMBOLS: &str = include_str!("../../../../guests/shell/pagewalk-shell.symbols");
-
-/// The symbols of the program of [`TIMESHARING_VOS`].
-pub const TIMESHARING_PROGRAM_SYMBOLS: &str =
-    include_str!("../../../../guests/timesharing/pagewalk-timesharing.symbols");
 
 /// What static programs of the user's are started by, for the same purpose.
 pub(super) const STATIC_LOADER: &[u8] = include_bytes!("../../../../guests/static/pagewalk-static-loader");

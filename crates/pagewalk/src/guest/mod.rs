@@ -29,11 +29,7 @@ pub use command_line::kernel_command_line;
 pub use debian::{DebianImage, DebianTask, ImageRequest, Opened, debian_initramfs, open_packages};
 pub use error::GuestError;
 pub use fetch::{FetchRequest, Fetched, KernelRequest, fetch};
-pub use images::{
-    COMPUTE, HEADER, PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, TIMESHARING_PROGRAM_SYMBOLS,
-    TIMESHARING_VOS, TIMESHARING_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS,
-    VOS_SYMBOLS, WORKLOADS,
-};
+pub use images::{COMPUTE, HEADER, SERVERS_VOS, SHELL_VOS, TIMESHARING_VOS, VALIDATION_VOS, VOS, VosKernel, WORKLOADS};
 pub use initramfs::{GuestFile, GuestNetwork, Initramfs, Memory, Region, Task, TaskPlace};
 pub use kept::{TASK_BYTES, task_archive};
 pub use kernel_file::{drivers_outside, release_of};

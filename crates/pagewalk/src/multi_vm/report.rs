@@ -120,6 +120,20 @@ pub(crate) fn sections_table(multi_vm: &MultiVm, machines: &Machines) -> Option<
     any.then_some(table)
 }
 
+/// What guests reported of themselves; `None` if no guest reported anything.
+pub(crate) fn figures_table(multi_vm: &MultiVm, machines: &Machines) -> Option<Table> {
+    let mut table = Table::new("figures", [("guest", "guest"), ("figure", "figure"), ("value", "value")]);
+    let mut any = false;
+    for (guest, name) in multi_vm.names.iter().enumerate() {
+        let (machine, index) = machines.of(guest);
+        for (figure, &value) in machine.figures_of(index).values() {
+            any = true;
+            table.row([Cell::text(name), Cell::text(figure.as_str()), Cell::count(value)]);
+        }
+    }
+    any.then_some(table)
+}
+
 /// The part of all pCPUs' time that went into scheduling.
 pub(crate) fn overhead(multi_vm: &MultiVm, machines: &Machines) -> f64 {
     machines.scheduling_time().0 as f64 / (machines.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
@@ -258,6 +272,7 @@ fn entry(multi_vm: &MultiVm, machines: &Machines, outcomes: &[Outcome], guest: u
         "waits": histogram(&statistics.waits),
         "spin_waits": histogram(&statistics.spin_waits),
         "sections": machine.sections_of(index).map(of_guest),
+        "figures": machine.figures_of(index).values(),
         "tlb": {
             "l1d_misses": region.l1d_misses,
             "l1i_misses": region.l1i_misses,

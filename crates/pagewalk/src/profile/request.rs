@@ -3,10 +3,7 @@
 use super::format::{Container, format_of_name};
 use crate::cli::{FileSpec, ProfileArgs, ProfileFormat};
 use crate::error::Failure;
-use crate::guest::{
-    PROGRAM_SYMBOLS, SHELL_PROGRAM_SYMBOLS, SHELL_VOS, SHELL_VOS_SYMBOLS, TIMESHARING_PROGRAM_SYMBOLS, TIMESHARING_VOS,
-    TIMESHARING_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS, VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VOS, VOS_SYMBOLS,
-};
+use crate::guest::{SERVERS_VOS, SHELL_VOS, TIMESHARING_VOS, VALIDATION_VOS, VOS, VosKernel};
 use crate::output::Output;
 use crate::runs::image::{GuestKind, Prepared, Work};
 use crate::runs::start::{self, Start};
@@ -20,13 +17,18 @@ use std::sync::Arc;
 /// The symbols of Pagewalk's own guests.
 const OWN_GUESTS: OwnGuests = OwnGuests {
     vos: &[
-        (VOS, VOS_SYMBOLS, PROGRAM_SYMBOLS),
-        (VALIDATION_VOS, VALIDATION_VOS_SYMBOLS, VALIDATION_PROGRAM_SYMBOLS),
-        (SHELL_VOS, SHELL_VOS_SYMBOLS, SHELL_PROGRAM_SYMBOLS),
-        (TIMESHARING_VOS, TIMESHARING_VOS_SYMBOLS, TIMESHARING_PROGRAM_SYMBOLS),
+        symbols_of(VOS),
+        symbols_of(VALIDATION_VOS),
+        symbols_of(SHELL_VOS),
+        symbols_of(TIMESHARING_VOS),
+        symbols_of(SERVERS_VOS),
     ],
-    workloads: PROGRAM_SYMBOLS,
+    workloads: VOS.program_symbols,
 };
+
+const fn symbols_of(kernel: VosKernel) -> (&'static [u8], &'static str, &'static str) {
+    (kernel.image, kernel.symbols, kernel.program_symbols)
+}
 
 /// A file that a profile is written to.
 #[derive(Debug)]
@@ -126,7 +128,7 @@ impl NameSources {
             Start::Boot(prepared) => Self::of_boot(prepared, files),
             Start::Snapshot(snapshot) => {
                 let kind = start::kind(snapshot);
-                let kernel: &[u8] = if kind == GuestKind::Vos { VOS } else { &[] };
+                let kernel: &[u8] = if kind == GuestKind::Vos { VOS.image } else { &[] };
                 Self { kernel_name: kind.name(), kernel: kernel.into(), programs: Vec::new(), archive: Arc::default() }
             }
         }

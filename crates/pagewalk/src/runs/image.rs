@@ -8,7 +8,7 @@ pub(crate) use work::{GuestKind, ShellConsole, Work};
 
 use crate::cli::{DiskSpec, LinuxArgs};
 use crate::error::Failure;
-use crate::guest::{Memory, SHELL_VOS, TIMESHARING_VOS, VOS, kernel_command_line};
+use crate::guest::{Memory, SERVERS_VOS, SHELL_VOS, TIMESHARING_VOS, VOS, VosKernel, kernel_command_line};
 use crate::input::read;
 use crate::runs::debian::guest as debian_guest;
 use crate::runs::share;
@@ -38,8 +38,14 @@ const DEVICE_TREE_ROOM: u64 = 1 << 20;
 /// Workloads that allocate no heap, the only memory that `vos` maps in pages of 1G.
 const WITHOUT_HEAP: [&str; 6] = ["hello", "spin", "crash", "jobs", "waiting-jobs", SHELL];
 
-/// Workloads whose processes sleep, so that they run on the kernel of time sharing (docs/vos.md#time-sharing).
-const TIMESHARING: [&str; 3] = ["terminals", "batch", "waiting-jobs"];
+/// Workloads that run on a kernel of their own, and not on [`VOS`]: docs/vos.md.
+const KERNELS: [(&str, VosKernel); 5] = [
+    (SHELL, SHELL_VOS),
+    ("terminals", TIMESHARING_VOS),
+    ("batch", TIMESHARING_VOS),
+    ("waiting-jobs", TIMESHARING_VOS),
+    ("servers", SERVERS_VOS),
+];
 
 /// The name of the shell of `vos`, as a workload.
 pub(crate) const SHELL: &str = "shell";
@@ -147,12 +153,9 @@ fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
             return Err(Failure::Usage(format!("{flag} is for --guest linux; vos has no files")));
         }
     }
-    let kernel = match vos_workload(work, arguments.append.as_deref().unwrap_or_default()) {
-        SHELL => SHELL_VOS,
-        name if TIMESHARING.contains(&name) => TIMESHARING_VOS,
-        _ => VOS,
-    };
-    Ok((kernel.to_vec(), "vos".to_owned(), None))
+    let workload = vos_workload(work, arguments.append.as_deref().unwrap_or_default());
+    let kernel = KERNELS.iter().find(|(name, _)| *name == workload).map_or(VOS, |(_, kernel)| *kernel);
+    Ok((kernel.image.to_vec(), "vos".to_owned(), None))
 }
 
 /// The workload that `vos` runs. Of several that its command line names, the last one counts.

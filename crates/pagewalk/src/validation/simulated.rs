@@ -36,7 +36,7 @@ impl GuestFrames {
 pub(crate) fn start(point: &Point, frames: GuestFrames) -> Result<(String, Start), Failure> {
     let work = Work::Workload { name: point.program.name.to_owned(), options: point.options() + frames.option() };
     let prepared = prepare(GuestKind::Vos, work, &LinuxArgs::default(), Memory::OfKernel)?;
-    Ok((point.name(), Start::Boot(Box::new(prepared.with_vos(VALIDATION_VOS)))))
+    Ok((point.name(), Start::Boot(Box::new(prepared.with_vos(VALIDATION_VOS.image)))))
 }
 
 /// Nanoseconds of an operation, in simulated time.

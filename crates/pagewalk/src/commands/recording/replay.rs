@@ -12,6 +12,7 @@ use crate::time_model::TimeModel;
 use machine::{Image, Machine, Outcome, Source, Statistics};
 use recording::{Reader, Summary};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -128,6 +129,7 @@ impl<'p> Recording<'p> {
             saturated: None,
             recordings: Recordings::default(),
             sections: Value::Null,
+            figures: BTreeMap::new(),
         };
         let mut report = report(guest, &on.config, &on.host, &[], std::slice::from_ref(&finished));
         add_beginnings(&mut report, std::slice::from_ref(&finished), None);

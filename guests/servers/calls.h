@@ -1,0 +1,17 @@
+/* The system call that the kernel of servers has beside those of vos. */
+#ifndef SERVERS_CALLS_H
+#define SERVERS_CALLS_H
+
+#include <stdbool.h>
+
+/* The order is the kernel's: guests/servers-kernel/phases.h. */
+enum phase {
+    PHASE_BETWEEN,
+    PHASE_START,
+    PHASE_STOP,
+};
+
+/* A phase ends, of which the kernel reports figures, and `next` begins. False where another kernel runs this program. */
+bool begin_phase(enum phase next);
+
+#endif
