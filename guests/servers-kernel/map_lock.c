@@ -2,6 +2,7 @@
 
 #include "../vos/csr.h"
 #include "../vos/spinlock.h"
+#include "cursor.h"
 #include "phases.h"
 #include "wrapped.h"
 
@@ -44,7 +45,9 @@ uint64_t __wrap_section_map(struct space *space, const struct section_request *r
     uint64_t address;
 
     take();
+    cursor_begin();
     address = __real_section_map(space, request, bytes);
+    cursor_end();
     release();
     return address;
 }
@@ -62,7 +65,9 @@ enum fault_result __wrap_space_fault(struct space *space, uint64_t virtual, enum
 void __wrap_process_destroy(struct process *process)
 {
     take();
+    cursor_begin();
     __real_process_destroy(process);
+    cursor_end();
     release();
     phases_count_destroyed();
 }

@@ -124,9 +124,13 @@ impl Needs {
     /// Also makes these sections.
     pub(crate) fn sections(mut self, sections: &[SectionPlan]) -> Self {
         for section in sections {
-            if let SectionStore::File { path, writable } = &section.store {
-                let access = if *writable { Access::ReadWrite } else { Access::Read };
-                self.paths.push((path.clone(), access));
+            match &section.store {
+                SectionStore::Resident => {}
+                SectionStore::File { path, writable } => {
+                    let access = if *writable { Access::ReadWrite } else { Access::Read };
+                    self.paths.push((path.clone(), access));
+                }
+                SectionStore::Unnamed => self.temporaries = true,
             }
         }
         self

@@ -357,7 +357,6 @@ fn what_cannot_be_is_refused_in_one_line_with_file_and_key() {
         (with(&cache, "sections = [{ name = 'cache' }, { name = 'cache', at = 0x200000000 }]"), &["cache", "twice"]),
         (with(&(cache.clone() + &cache), one), &["section `cache`", "name"]),
         (with(&section("ca che", "2M", ""), one), &["section", "name", "ca che"]),
-        (with(&section("cache", "2M", "kind = 'pageable'"), one), &["section `cache`", "path"]),
         (with(&section("cache", "2M", "path = 'x'"), one), &["section `cache`", "path"]),
         (with(&section("cache", "4097", ""), one), &["section `cache`", "size"]),
         (with(&section("cache", "2M", "color = 1"), one), &["color"]),

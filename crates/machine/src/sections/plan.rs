@@ -33,6 +33,8 @@ pub enum SectionStore {
         /// Whether what guests write reaches it.
         writable: bool,
     },
+    /// A file of zeroes that has no name, and is gone with the section.
+    Unnamed,
 }
 
 /// What a guest has of sections.

@@ -52,7 +52,7 @@ fn unreserved_bytes(plan: &HostPlan, configs: &[Config], files: bool) -> u64 {
     };
     let sections = plan.sections.iter().filter(|section| match section.store {
         SectionStore::Resident => !reserved(section),
-        SectionStore::File { .. } => files,
+        SectionStore::File { .. } | SectionStore::Unnamed => files,
     });
     let data: u64 = sections.map(|section| section.bytes + table_pages(section.bytes) * PAGE).sum();
     data.saturating_add(table_bytes(plan, configs))
@@ -196,14 +196,16 @@ pub(crate) fn create(state: &mut MachineState, plans: &[SectionPlan]) -> Result<
     serve::with_sections(state, |HostSections { manager, ledger, .. }, on| {
         for SectionPlan { name, bytes, store, permanent } in plans {
             let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
-            match store {
-                SectionStore::Resident => manager.create_resident(on, name, *bytes, lifetime)?,
-                SectionStore::File { path, writable } => {
-                    let file = BackingFile::open(path, *writable)
-                        .map_err(|error| BuildError::SectionFile { name: name.clone(), error })?;
-                    manager.create_pageable(name, *bytes, file, lifetime)?
+            let file = match store {
+                SectionStore::Resident => {
+                    manager.create_resident(on, name, *bytes, lifetime)?;
+                    continue;
                 }
+                SectionStore::File { path, writable } => BackingFile::open(path, *writable),
+                SectionStore::Unnamed => BackingFile::unnamed(*bytes),
             };
+            let file = file.map_err(|error| BuildError::SectionFile { name: name.clone(), error })?;
+            manager.create_pageable(name, *bytes, file, lifetime)?;
         }
         let _ = manager.take_work();
         ledger.note_sections(manager);

@@ -56,6 +56,20 @@ impl BackingFile {
         Ok(Self { path: path.to_owned(), file, bytes: about.len(), writable, identity: (about.dev(), about.ino()) })
     }
 
+    /// `bytes` of zeroes, in a file without a name in the system's directory for temporary files. It goes when the section goes.
+    ///
+    /// # Errors
+    /// [`BackingError::Io`].
+    pub fn unnamed(bytes: u64) -> Result<Self, BackingError> {
+        let path = std::env::temp_dir();
+        let io = |error| BackingError::Io { path: path.clone(), error };
+        let file = tempfile::tempfile().map_err(io)?;
+        file.set_len(bytes).map_err(io)?;
+        let about = file.metadata().map_err(io)?;
+        let identity = (about.dev(), about.ino());
+        Ok(Self { path, file, bytes, writable: true, identity })
+    }
+
     /// Its length in whole pages.
     #[must_use]
     pub const fn pages(&self) -> u64 {

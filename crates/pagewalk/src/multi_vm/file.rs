@@ -11,7 +11,7 @@ use config::toml_problem;
 use config::units::{ByteSize, PageSizeName};
 use config::{Config, ConfigBuilder, FastForwardName};
 use keys::suggestion::unknown;
-use machine::registry::Registry;
+use machine::registry::{Registry, document as registry_text};
 use machine::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
 use machine::{AllocationChange, GuestPlan, HostPlan};
 use serde::Deserialize;
@@ -42,6 +42,8 @@ struct HostFile {
     change: Vec<ChangeKeys>,
     #[serde(default)]
     section: Vec<SectionKeys>,
+    /// The host's reservations, in place of those of a registry's file.
+    reservation: Option<toml::value::Array>,
     granularity: Option<PageSizeName>,
     net: Option<NetKey>,
     #[serde(default = "default_net_latency")]
@@ -235,7 +237,7 @@ pub(crate) fn of_text(
         plan: HostPlan::default(),
         model: model.clone(),
     };
-    multi_vm.plan.registry = registry;
+    multi_vm.plan.registry = file.reservation.map_or(Ok(registry), reservations).map_err(wrong)?;
     multi_vm.plan.granularity = file.granularity.map(|size| size.0);
     let windows: Vec<&WindowKeys> = file.guest.iter().flat_map(|guest| &guest.sections).collect();
     multi_vm.plan.sections = sections::host(&file.section, &windows).map_err(wrong)?;
@@ -271,6 +273,20 @@ pub(crate) fn of_text(
         window: Cycles(keys.window),
     });
     Ok(multi_vm)
+}
+
+/// The reservations of a host's file, whose keys are those of a registry's file.
+fn reservations(entries: toml::value::Array) -> Result<Registry, String> {
+    let version = toml::Value::Integer(registry_text::VERSION);
+    let table = toml::Table::from_iter([
+        ("version".to_owned(), version),
+        ("reservation".to_owned(), toml::Value::Array(entries)),
+    ]);
+    // Lines of this text are not those of the file.
+    registry_text::read(&table.to_string()).map_err(|damaged| {
+        let key = damaged.key.map_or_else(String::new, |key| format!("{key}: "));
+        format!("reservation: {key}{}", damaged.problem)
+    })
 }
 
 /// The guests as lines of hosts(5): each has the address that ends in its number. A name that no host can have is left out.

@@ -88,7 +88,7 @@ pub(crate) fn host(keys: &[SectionKeys], windows: &[&WindowKeys]) -> Result<Vec<
                 SectionStore::File { path: path.clone(), writable: windows.iter().any(writes) }
             }
             (Kind::Resident, Some(_)) => return wrong("path: only a section of kind pageable has one"),
-            (Kind::Pageable, None) => return wrong("path: a pageable section needs one"),
+            (Kind::Pageable, None) => SectionStore::Unnamed,
         };
         plans.push(SectionPlan { name, bytes: size.0, store, permanent: *permanent });
     }
