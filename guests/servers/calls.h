@@ -1,4 +1,4 @@
-/* The system call that the kernel of servers has beside those of vos. */
+/* System calls that workloads/vos.h does not have: Linux's yield, and the one of the kernel of servers. */
 #ifndef SERVERS_CALLS_H
 #define SERVERS_CALLS_H
 
@@ -10,6 +10,9 @@ enum phase {
     PHASE_START,
     PHASE_STOP,
 };
+
+/* Lets other processes run. */
+void yield(void);
 
 /* A phase ends, of which the kernel reports figures, and `next` begins. False where another kernel runs this program. */
 bool begin_phase(enum phase next);

@@ -5,7 +5,8 @@
 #include "../workloads/workload.h"
 
 extern const struct workload workload_servers;
+extern const struct workload workload_references;
 
-#define WORKLOADS_OF_PROGRAM &workload_servers
+#define WORKLOADS_OF_PROGRAM &workload_servers, &workload_references
 
 #endif

@@ -41,9 +41,9 @@ struct load {
 
 static void lock(struct header *header)
 {
+    /* A server that was preempted with the lock would have others spin until its next slice. */
     while (__atomic_exchange_n(&header->held, 1, __ATOMIC_ACQUIRE) != 0)
-        while (__atomic_load_n(&header->held, __ATOMIC_RELAXED) != 0)
-            __asm__ volatile(".insn i 0x0f, 0, x0, x0, 0x010" ::: "memory");
+        yield();
 }
 
 static void unlock(struct header *header)

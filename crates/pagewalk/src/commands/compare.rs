@@ -38,7 +38,7 @@ use std::sync::Arc;
 use types::PageSize;
 
 /// Those that there are; see docs/workloads.md.
-const KNOWN_WORKLOADS: [&str; 20] = [
+const KNOWN_WORKLOADS: [&str; 21] = [
     "gups",
     "bfs",
     "cg",
@@ -55,6 +55,7 @@ const KNOWN_WORKLOADS: [&str; 20] = [
     "terminals",
     "batch",
     "servers",
+    "references",
     "hello",
     "spin",
     "crash",
@@ -62,7 +63,7 @@ const KNOWN_WORKLOADS: [&str; 20] = [
 ];
 
 /// Those that need system calls of `vos`.
-const VOS_WORKLOADS: [&str; 6] = ["jobs", "waiting-jobs", "io", "terminals", "batch", "servers"];
+const VOS_WORKLOADS: [&str; 7] = ["jobs", "waiting-jobs", "io", "terminals", "batch", "servers", "references"];
 
 /// The schemes that are compared where none is named: each page size natively, and nested with host pages as large or larger.
 const SCHEMES: [&str; 8] = [

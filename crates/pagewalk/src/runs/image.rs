@@ -39,12 +39,13 @@ const DEVICE_TREE_ROOM: u64 = 1 << 20;
 const WITHOUT_HEAP: [&str; 6] = ["hello", "spin", "crash", "jobs", "waiting-jobs", SHELL];
 
 /// Workloads that run on a kernel of their own, and not on [`VOS`]: docs/vos.md.
-const KERNELS: [(&str, VosKernel); 5] = [
+const KERNELS: [(&str, VosKernel); 6] = [
     (SHELL, SHELL_VOS),
     ("terminals", TIMESHARING_VOS),
     ("batch", TIMESHARING_VOS),
     ("waiting-jobs", TIMESHARING_VOS),
     ("servers", SERVERS_VOS),
+    ("references", SERVERS_VOS),
 ];
 
 /// The name of the shell of `vos`, as a workload.
