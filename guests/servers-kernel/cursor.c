@@ -58,23 +58,26 @@ static void remember_leaves(uint64_t virtual)
     cursor.leaves = page_table_entry(cursor.table, virtual - virtual % MEGAPAGE_BYTES);
 }
 
+pte *table_above_leaves(page_table table, uint64_t virtual)
+{
+    for (unsigned level = (unsigned)page_table_mode() - PAGING_SV39 + 2; level > 1; level--) {
+        pte entry = ((pte *)linear(table))[virtual >> (12 + 9 * level) & (ENTRIES - 1)];
+
+        if ((entry & PTE_V) == 0 || (entry & (PTE_R | PTE_W | PTE_X)) != 0)
+            return NULL;
+        table = pte_physical(entry);
+    }
+    return linear(table);
+}
+
 /* The entry that leads to the leaf table of an address; NULL where the table above is not there. */
 static pte *above_of(uint64_t virtual)
 {
     if (cursor.above == NULL || cursor.above_begin != virtual / GIGAPAGE_BYTES) {
-        page_table table = cursor.table;
-
-        for (unsigned level = (unsigned)page_table_mode() - PAGING_SV39 + 2; level > 1; level--) {
-            pte entry = ((pte *)linear(table))[virtual >> (12 + 9 * level) & (ENTRIES - 1)];
-
-            if ((entry & PTE_V) == 0 || (entry & (PTE_R | PTE_W | PTE_X)) != 0)
-                return NULL;
-            table = pte_physical(entry);
-        }
+        cursor.above = table_above_leaves(cursor.table, virtual);
         cursor.above_begin = virtual / GIGAPAGE_BYTES;
-        cursor.above = linear(table);
     }
-    return &cursor.above[virtual / MEGAPAGE_BYTES % ENTRIES];
+    return cursor.above != NULL ? &cursor.above[virtual / MEGAPAGE_BYTES % ENTRIES] : NULL;
 }
 
 bool __wrap_page_table_map(page_table table, uint64_t virtual, uint64_t physical, enum page_size size,

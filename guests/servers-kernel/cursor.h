@@ -3,6 +3,11 @@
 #ifndef SERVERS_KERNEL_CURSOR_H
 #define SERVERS_KERNEL_CURSOR_H
 
+#include "../vos/page_table.h"
+
+/* The table above the leaf tables of the 1G around an address; NULL where there is none. */
+pte *table_above_leaves(page_table table, uint64_t virtual);
+
 /* Around what this hart does in order, with the lock of memory maps held. */
 void cursor_begin(void);
 void cursor_end(void);

@@ -3,6 +3,7 @@
 #include "../vos/csr.h"
 #include "../vos/spinlock.h"
 #include "cursor.h"
+#include "links.h"
 #include "phases.h"
 #include "wrapped.h"
 
@@ -46,7 +47,12 @@ uint64_t __wrap_section_map(struct space *space, const struct section_request *r
 
     take();
     cursor_begin();
-    address = __real_section_map(space, request, bytes);
+    address = request->write && request->bytes == 0 ? links_copy(space, bytes) : 0;
+    if (address == 0) {
+        address = __real_section_map(space, request, bytes);
+        if (address != 0 && request->write && request->bytes == 0)
+            links_note(space, address, *bytes);
+    }
     cursor_end();
     release();
     return address;

@@ -5,12 +5,14 @@
 #include "../vos/platform.h"
 #include "../vos/process.h"
 #include "../vos/spin.h"
+#include "links.h"
 #include "map_lock.h"
 #include "wrapped.h"
 
 enum {
     /* Known to guests/servers/calls.c. */
     SYSTEM_PHASE = 0x3000,
+    SYSTEM_COPY_LINKS,
 };
 
 enum { ERROR_INVALID = 22 };
@@ -98,14 +100,21 @@ void __wrap_syscall(struct process *process)
 {
     uint64_t *a = &process->frame.x[REGISTER_A0];
 
-    if (process->frame.x[REGISTER_A7] != SYSTEM_PHASE) {
+    switch (process->frame.x[REGISTER_A7]) {
+    case SYSTEM_PHASE:
+        if (a[0] >= PHASES) {
+            a[0] = -(uint64_t)ERROR_INVALID;
+            break;
+        }
+        change_to((enum phase)a[0]);
+        a[0] = 0;
+        break;
+    case SYSTEM_COPY_LINKS:
+        links_start_copying();
+        a[0] = 0;
+        break;
+    default:
         __real_syscall(process);
-        return;
+        break;
     }
-    if (a[0] >= PHASES) {
-        a[0] = -(uint64_t)ERROR_INVALID;
-        return;
-    }
-    change_to((enum phase)a[0]);
-    a[0] = 0;
 }

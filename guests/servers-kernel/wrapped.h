@@ -27,7 +27,7 @@ WRAPPED(bool, page_table_link, page_table table, uint64_t virtual, page_table le
 WRAPPED(void, page_table_unlink, page_table table, uint64_t virtual);
 /* Also waits for other harts to have destroyed their processes, and ends the phase. */
 WRAPPED(_Noreturn void, shut_down, unsigned status);
-/* Also has the call of phases. */
+/* Also has the calls of phases and of links. */
 WRAPPED(void, syscall, struct process *process);
 
 #endif

@@ -6,6 +6,7 @@ enum {
     SYSTEM_SCHED_YIELD = 124,
     /* Known to guests/servers-kernel/phases.c. */
     SYSTEM_PHASE = 0x3000,
+    SYSTEM_COPY_LINKS,
 };
 
 static uint64_t call(uint64_t number, uint64_t argument)
@@ -25,4 +26,9 @@ void yield(void)
 bool begin_phase(enum phase next)
 {
     return call(SYSTEM_PHASE, next) == 0;
+}
+
+void copy_links(void)
+{
+    call(SYSTEM_COPY_LINKS, 0);
 }

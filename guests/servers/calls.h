@@ -1,4 +1,4 @@
-/* System calls that workloads/vos.h does not have: Linux's yield, and the one of the kernel of servers. */
+/* System calls that workloads/vos.h does not have: Linux's yield, and those of the kernel of servers. */
 #ifndef SERVERS_CALLS_H
 #define SERVERS_CALLS_H
 
@@ -16,5 +16,7 @@ void yield(void);
 
 /* A phase ends, of which the kernel reports figures, and `next` begins. False where another kernel runs this program. */
 bool begin_phase(enum phase next);
+/* Processes that map the section of this one later have its links copied, a table at a time, in place of one link after the other. */
+void copy_links(void);
 
 #endif

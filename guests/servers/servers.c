@@ -9,7 +9,8 @@
  * iterations: servers, 1 to 500 (30)
  * size:       bytes of a server's private memory (64K)
  * updates:    pages of the section that a server uses, from 0 (8)
- * role:       filled, or nothing; filled: the launcher has stored to each page of the section before it starts servers
+ * role:       copied, or nothing; copied: the kernel copies the launcher's links to the section's leaf tables into other processes, in place of making
+ *             each
  * seed:       of the random places */
 #include "calls.h"
 
@@ -62,8 +63,8 @@ static struct load take_section(const struct options *options)
 
     if (options->section == NULL)
         fail(OUTCOME_USAGE, "servers: section=: names the section");
-    if (options->role != NULL && !string_equal(options->role, "filled"))
-        fail(OUTCOME_USAGE, "servers: role=%s: must be filled", options->role);
+    if (options->role != NULL && !string_equal(options->role, "copied"))
+        fail(OUTCOME_USAGE, "servers: role=%s: must be copied", options->role);
     if (load.servers > MOST_SERVERS)
         fail(OUTCOME_USAGE, "servers: iterations=%lu: must be in 1 to %d", load.servers, MOST_SERVERS);
     load.header = section_take(options->section, true, &bytes);
@@ -141,8 +142,7 @@ static enum outcome launch(const struct options *options)
     uint64_t begin;
 
     if (options->role != NULL)
-        for (uint64_t page = 0; page < load.pages; page++)
-            __atomic_store_n(&load.words[page * PAGE_WORDS], 0, __ATOMIC_RELAXED);
+        copy_links();
     if (!begin_phase(PHASE_START))
         fail(OUTCOME_FAILED, "servers: FAILED this kernel has no phases");
     begin = linux_nanoseconds();
