@@ -24,7 +24,8 @@ static struct {
     struct map_lock_counts lock;
 } begun;
 
-static unsigned created;
+/* Processes that end, and those of them that have given their memory back. */
+static unsigned ending;
 static unsigned destroyed;
 
 static uint64_t nanoseconds(uint64_t time)
@@ -74,10 +75,10 @@ static void change_to(enum phase next)
     begun.time = read_time();
 }
 
-struct process *__wrap_process_create(const struct options *options)
+void __wrap_sched_exit(unsigned status)
 {
-    __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
-    return __real_process_create(options);
+    __atomic_fetch_add(&ending, 1, __ATOMIC_RELAXED);
+    __real_sched_exit(status);
 }
 
 void phases_count_destroyed(void)
@@ -90,9 +91,11 @@ void __wrap_shut_down(unsigned status)
     struct spin spin = {SPIN_PROCESS, -1, 0};
 
     /* The hart that ends the last process may be done before others. */
-    while (__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) != __atomic_load_n(&created, __ATOMIC_RELAXED))
+    while (__atomic_load_n(&destroyed, __ATOMIC_ACQUIRE) != __atomic_load_n(&ending, __ATOMIC_RELAXED))
         spin_once(&spin);
-    change_to(PHASE_BETWEEN);
+    /* Servers that could not start leave the launcher waiting: then there is nothing to report. */
+    if (begun.phase == PHASE_STOP)
+        change_to(PHASE_BETWEEN);
     __real_shut_down(status);
 }
 

@@ -3,7 +3,6 @@
 #define SERVERS_KERNEL_WRAPPED_H
 
 #include "../common/wrapped.h"
-#include "../vos/options.h"
 #include "../vos/page_table.h"
 #include "../vos/section.h"
 #include "../vos/space.h"
@@ -17,7 +16,7 @@ WRAPPED(uint64_t, section_map, struct space *space, const struct section_request
 /* The same. */
 WRAPPED(enum fault_result, space_fault, struct space *space, uint64_t virtual, enum access access);
 /* Also counts the process. */
-WRAPPED(struct process *, process_create, const struct options *options);
+WRAPPED(void, sched_exit, unsigned status);
 /* With the lock of memory maps held. Also counts the process. */
 WRAPPED(void, process_destroy, struct process *process);
 /* Also by the table of the last entry, where a section is mapped or unmapped: cursor.h. */
