@@ -17,8 +17,10 @@
 //! The lowest fit wins, so a run hands out the same frames each time, small tables fill the gaps that alignment left, and the
 //! top of memory stays whole for large pages. Pages of guests can be [placed](Placement) otherwise.
 
+mod free;
 mod placement;
 
+use free::FreeFrames;
 use placement::Places;
 pub use placement::{Placement, UnknownPlacement};
 
@@ -46,9 +48,7 @@ pub struct OutOfFrames {
 /// The free frames of host memory.
 #[derive(Debug)]
 pub struct FrameAllocator {
-    /// Maximal runs of free frames: first frame number to the one after the last.
-    free: BTreeMap<u64, u64>,
-    free_frames: u64,
+    free: FreeFrames,
     /// One bit per frame, from that of [`HOST_BASE`] on: it had an owner before, so it may hold anything.
     used: Vec<u64>,
     total_frames: u64,
@@ -63,10 +63,8 @@ impl FrameAllocator {
     #[must_use]
     pub fn new(memory: &HostMemory) -> Self {
         let total_frames = memory.len() / FRAME;
-        let first = HOST_BASE.number();
         Self {
-            free: BTreeMap::from([(first, first + total_frames)]),
-            free_frames: total_frames,
+            free: FreeFrames::new(HOST_BASE.number(), total_frames),
             used: vec![0; total_frames.div_ceil(64) as usize],
             total_frames,
             faulty: BTreeMap::new(),
@@ -110,7 +108,7 @@ impl FrameAllocator {
         let withdrawn: BTreeSet<u64> =
             self.faulty.iter().filter(|&(_, &owned)| !owned).map(|(&frame, _)| frame).collect();
         for &frame in &withdrawn {
-            self.give(frame, 1);
+            self.free.give(frame, 1);
         }
         let taken = self.allocate_contiguous_from(memory, least, bytes, alignment);
         let inside = |frame: u64| {
@@ -131,18 +129,18 @@ impl FrameAllocator {
     /// Free bytes.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
-        self.free_frames * FRAME
+        self.free.count() * FRAME
     }
 
     /// The pieces of memory that are free, ascending, each as long as can be.
     pub fn free_runs(&self) -> impl Iterator<Item = FrameRange> {
-        self.free.iter().map(|(&first, &end)| FrameRange::of_frames(first, end - first))
+        self.free.runs().map(|run| FrameRange::of_frames(run.start, run.end - run.start))
     }
 
     /// Owned bytes.
     #[must_use]
     pub fn owned_bytes(&self) -> u64 {
-        (self.total_frames - self.free_frames) * FRAME
+        (self.total_frames - self.free.count()) * FRAME
     }
 
     /// Takes one zeroed frame of `size`, aligned to it.
@@ -193,19 +191,11 @@ impl FrameAllocator {
         alignment: PageSize,
     ) -> Result<FrameRange, OutOfFrames> {
         let frames = bytes.div_ceil(FRAME);
-        let step = alignment.bytes() / FRAME;
-        let least = least.number();
-        let fits = |(&start, &end): (&u64, &u64)| {
-            let first = start.max(least).next_multiple_of(step);
-            (first.checked_add(frames)? <= end).then_some((start, first))
-        };
-        let around = self.free.range(..=least).next_back().and_then(fits);
-        let fit = around.or_else(|| self.free.range(least + 1..).find_map(fits));
-        let Some((run, first)) = fit else {
+        let Some(first) = self.free.fit(least.number(), frames, alignment) else {
             let (free, total) = (self.free_bytes(), self.total_frames * FRAME);
             return Err(OutOfFrames { bytes, alignment, free, total });
         };
-        self.take(run, first, frames);
+        self.free.take(first, frames);
         self.clear_used(memory, first, frames);
         Ok(FrameRange::of_frames(first, frames))
     }
@@ -219,9 +209,10 @@ impl FrameAllocator {
         if let Some((&faulty, _)) = self.faulty.range(first..first + frames).next() {
             return Err(FrameError::Faulty(range, Hpa(faulty * FRAME)));
         }
-        let run = self.free.range(..=first).next_back().map(|(&start, &end)| (start, end));
-        let (run, _) = run.filter(|&(_, end)| first + frames <= end).ok_or(FrameError::Owned(range))?;
-        self.take(run, first, frames);
+        if !self.free.all_free(first, frames) {
+            return Err(FrameError::Owned(range));
+        }
+        self.free.take(first, frames);
         self.clear_used(memory, first, frames);
         Ok(())
     }
@@ -233,12 +224,11 @@ impl FrameAllocator {
     /// [`FrameError::Outside`] or [`FrameError::Free`].
     pub fn free(&mut self, range: FrameRange) -> Result<(), FrameError> {
         let (first, frames) = self.frames_of(range)?;
-        let below = self.free.range(..first + frames).next_back();
         let withdrawn = self.faulty.range(first..first + frames).any(|(_, &owned)| !owned);
-        if frames > 0 && (withdrawn || below.is_some_and(|(_, &below_end)| below_end > first)) {
+        if withdrawn || self.free.any_free(first, frames) {
             return Err(FrameError::Free(range));
         }
-        self.give(first, frames);
+        self.free.give(first, frames);
         let faulty: Vec<u64> = self.faulty.range(first..first + frames).map(|(&frame, _)| frame).collect();
         for frame in faulty {
             self.withdraw(frame);
@@ -261,47 +251,11 @@ impl FrameAllocator {
 
     /// Takes a frame out of the free ones, without an owner; whether it was among them.
     fn withdraw(&mut self, frame: u64) -> bool {
-        let run = self.free.range(..=frame).next_back().map(|(&start, &end)| (start, end));
-        let Some((run, _)) = run.filter(|&(_, end)| frame < end) else { return false };
-        self.take(run, frame, 1);
-        true
-    }
-
-    /// Adds frames that are not free to those that are.
-    fn give(&mut self, mut first: u64, frames: u64) {
-        if frames == 0 {
-            return;
+        let was_free = self.free.any_free(frame, 1);
+        if was_free {
+            self.free.take(frame, 1);
         }
-        let mut end = first + frames;
-        let below = self.free.range(..end).next_back().map(|(&start, &end)| (start, end));
-        if let Some((start, below_end)) = below
-            && below_end == first
-        {
-            first = start;
-        }
-        if let Some(above_end) = self.free.remove(&end) {
-            end = above_end;
-        }
-        self.free.insert(first, end);
-        self.free_frames += frames;
-    }
-
-    /// Takes `frames` frames from `first` out of the free run that starts at `run` and holds them all.
-    fn take(&mut self, run: u64, first: u64, frames: u64) {
-        if frames == 0 {
-            return;
-        }
-        let Some(until) = self.free.get_mut(&run) else { return };
-        let end = *until;
-        if run < first {
-            *until = first;
-        } else {
-            self.free.remove(&run);
-        }
-        if first + frames < end {
-            self.free.insert(first + frames, end);
-        }
-        self.free_frames -= frames;
+        was_free
     }
 
     /// Clears those of the frames that had an owner before, run by run, and notes that all of them have one now.
