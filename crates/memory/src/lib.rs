@@ -24,6 +24,6 @@ pub use error::{FrameError, OutsideMemory};
 pub use frame_range::FrameRange;
 pub use frames::{FrameAllocator, OutOfFrames, Placement, UnknownPlacement};
 pub use host::Host;
-pub use image::MemoryImage;
+pub use image::{ImageRun, MemoryImage, is_zero_page};
 pub use inconsistency::{Cause, Inconsistency};
 pub use page_set::PageSet;

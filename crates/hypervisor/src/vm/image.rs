@@ -1,10 +1,10 @@
 //! A VM whose memory begins with the contents of an image: fixed memory has them at once, a page of V=V memory when it gets its frame, or, of
 //! many that get frames that follow one another, all together, so that whole chunks are mapped from the file and nothing is copied.
 
-use super::beginning::{Beginning, Run};
+use super::beginning::Beginning;
 use super::vm_memory::VmMemory;
 use crate::table::Leaf;
-use memory::{HostMemory, MemoryImage, PageSet};
+use memory::{HostMemory, ImageRun, MemoryImage, PageSet};
 use std::io;
 use std::sync::Arc;
 use types::Gpa;
@@ -21,7 +21,8 @@ impl VmMemory {
             self.beginning = Some(Box::new(Beginning { image, placed: PageSet::default(), waiting: None }));
             return Ok(());
         };
-        image.place(memory, 0, start, image.bytes(), &mut PageSet::default())?;
+        let all = ImageRun { offset: 0, frame: start, bytes: image.bytes() };
+        image.place(memory, all, &mut PageSet::default())?;
         for (gpa, frame) in self.replaced() {
             image.copy_page(memory, gpa.0 - self.ram.start.0, frame)?;
         }
@@ -40,13 +41,16 @@ impl VmMemory {
     pub(crate) fn place_beginning(&mut self, memory: &HostMemory, gpa: Gpa, leaf: &Leaf) -> io::Result<()> {
         let Some(beginning) = &mut self.beginning else { return Ok(()) };
         let Beginning { image, placed, waiting } = &mut **beginning;
-        let (offset, frame, bytes) = (gpa.page(leaf.size).0 - self.ram.start.0, leaf.page, leaf.size.bytes());
-        let Some(waiting) = waiting else { return image.place(memory, offset, frame, bytes, placed) };
+        let run =
+            ImageRun { offset: gpa.page(leaf.size).0 - self.ram.start.0, frame: leaf.page, bytes: leaf.size.bytes() };
+        let Some(waiting) = waiting else { return image.place(memory, run, placed) };
         match waiting.last_mut() {
-            Some(run) if (run.offset + run.bytes, run.frame.wrapping_add(run.bytes)) == (offset, frame) => {
-                run.bytes += bytes;
+            Some(last)
+                if (last.offset + last.bytes, last.frame.wrapping_add(last.bytes)) == (run.offset, run.frame) =>
+            {
+                last.bytes += run.bytes;
             }
-            _ => waiting.push(Run { offset, frame, bytes }),
+            _ => waiting.push(run),
         }
         Ok(())
     }
@@ -65,6 +69,6 @@ impl VmMemory {
     pub(crate) fn place_waiting(&mut self, memory: &HostMemory) -> io::Result<()> {
         let Some(Beginning { image, placed, waiting }) = self.beginning.as_deref_mut() else { return Ok(()) };
         let runs = waiting.take().unwrap_or_default();
-        runs.iter().try_for_each(|run| image.place(memory, run.offset, run.frame, run.bytes, placed))
+        image.place_all(memory, &runs, placed)
     }
 }

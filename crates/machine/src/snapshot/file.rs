@@ -18,7 +18,7 @@ use super::shape::ARCHITECTURE;
 use super::{About, Shape, State};
 use crate::file_kind;
 use config::{Config, ConfigError};
-use memory::{MemoryImage, PageSet};
+use memory::{MemoryImage, PageSet, is_zero_page};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -98,8 +98,6 @@ pub struct Snapshot {
     about: About,
     state: State,
     image: Arc<MemoryImage>,
-    /// Pages that hold anything but zeroes.
-    used: PageSet,
     digest: [u8; 32],
 }
 
@@ -166,7 +164,7 @@ impl Snapshot {
             .filter(|image| image.end() == at)
             .ok_or_else(|| content("memory is not as long as it says".to_owned()))?;
         let used = check_chunks(&image, &chunks)?;
-        Ok(Self { shape, about, state, image: Arc::new(image), used, digest })
+        Ok(Self { shape, about, state, image: Arc::new(image.with_used_pages(used)), digest })
     }
 
     /// What it is about.
@@ -190,8 +188,8 @@ impl Snapshot {
     }
 
     /// The pages of memory that hold anything but zeroes.
-    pub(super) const fn used_pages(&self) -> &PageSet {
-        &self.used
+    pub(super) fn used_pages(&self) -> impl Iterator<Item = u64> {
+        self.image.used_pages().into_iter().flat_map(PageSet::iter)
     }
 
     /// A hash of all of it: two snapshots with the same are the same.
@@ -226,7 +224,7 @@ fn check_chunks(image: &MemoryImage, chunks: &[Chunk]) -> Result<PageSet, Snapsh
             let offset = u64::from(number) * MemoryImage::CHUNK;
             image.read(at, buffer)?;
             for (page, at) in buffer.chunks(PAGE).zip((offset..).step_by(PAGE)) {
-                if !is_zero(page) {
+                if !is_zero_page(page) {
                     used.insert(at, at + PAGE as u64);
                 }
             }
@@ -246,11 +244,6 @@ fn check_chunks(image: &MemoryImage, chunks: &[Chunk]) -> Result<PageSet, Snapsh
             Ok(sum)
         })
     })
-}
-
-/// Whether there are zeroes alone.
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte == 0)
 }
 
 fn digest(header: &[u8; HEADER as usize], description: &[u8]) -> [u8; 32] {
@@ -281,11 +274,11 @@ impl<'f> Writer<'f> {
     pub(super) fn chunk(&mut self, bytes: &[u8]) -> io::Result<()> {
         let number = self.number;
         self.number += 1;
-        if is_zero(bytes) {
+        if bytes.chunks(PAGE).all(is_zero_page) {
             return Ok(());
         }
         for (page, at) in bytes.chunks(PAGE).zip((self.end..).step_by(PAGE)) {
-            if !is_zero(page) {
+            if !is_zero_page(page) {
                 self.file.write_all_at(page, at)?;
             }
         }

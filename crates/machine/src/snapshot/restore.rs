@@ -66,7 +66,7 @@ impl Machine {
             Warmup::None => {}
             Warmup::Touch => self.state.apart().1.populate(index)?,
             Warmup::Snapshot | Warmup::Instructions(_) => {
-                let used = snapshot.used_pages().iter().map(|offset| start.wrapping_add(offset));
+                let used = snapshot.used_pages().map(|offset| start.wrapping_add(offset));
                 self.state.apart().1.populate_pages(index, used)?;
             }
         }
