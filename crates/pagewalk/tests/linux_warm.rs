@@ -84,6 +84,17 @@ fn a_warm_region_takes_the_cycles_of_one_after_a_boot() {
     assert_eq!(restored.iter().filter(first).cloned().collect::<Vec<_>>(), again, "equal runs are equal");
 }
 
+/// The files of works are read and built once for those that have the same, and a state is opened once.
+#[test]
+#[ignore = "needs the fetched Linux guest: cargo xtask test"]
+fn works_of_one_comparison_are_as_each_alone() {
+    let works = [["--run", "one: true"], ["--run", "database: sqlite3 -version"], ["--run", "two: ls /usr/bin"]];
+    let machine = ["--set", "frame_placement=random:3", "--scheme", "nested"];
+    let alone: Vec<_> = works.iter().flat_map(|work| warm_runs(&[], &[&work[..], &machine].concat())).collect();
+    assert_eq!(alone.len(), 3);
+    assert_eq!(warm_runs(&[], &[&works.concat(), &machine[..]].concat()), alone);
+}
+
 #[test]
 #[ignore = "needs the fetched Linux guest: cargo xtask test"]
 fn a_comparison_that_boots_under_a_model_of_caches_says_that_one_boot_is_enough() {

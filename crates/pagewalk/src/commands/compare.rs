@@ -14,7 +14,7 @@ use crate::interrupt::Orderly;
 use crate::observe::ObserveOutputs;
 use crate::output::{Output, Printer, print, print_of_guest, warn};
 use crate::profile::{self, NameSources, ProfileOutput};
-use crate::runs::image::{GuestKind, Work, least_for_gigapages, prepare, program_memory};
+use crate::runs::image::{GuestKind, Preparations, Work, least_for_gigapages, program_memory};
 use crate::runs::network::Opened;
 use crate::runs::start::{self, Start};
 use crate::runs::workload_size;
@@ -139,12 +139,13 @@ pub(super) fn run(arguments: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let named = if snapshot.is_some() { Some(Vec::new()) } else { named_works(arguments, &kind)? };
     let short = named.is_none().then(shortened);
+    let mut preparations = Preparations::new(kind.clone(), &arguments.linux, memory);
     for (name, work) in named.unwrap_or_else(default_workloads) {
         if matches!(work, Work::Command(_)) && works.iter().any(|(other, _)| *other == name) {
             let problem = format!("--run: `{name}` is there twice; --run 'NAME: COMMAND' gives a command another name");
             return Err(Failure::Usage(problem));
         }
-        works.push((name, Start::Boot(Box::new(prepare(kind.clone(), work, &arguments.linux, memory)?))));
+        works.push((name, Start::Boot(Box::new(preparations.prepare(work)?))));
     }
     // Whatever cannot be is said before anything runs, or is made.
     check_shares(arguments)?;

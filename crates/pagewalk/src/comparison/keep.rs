@@ -75,9 +75,8 @@ impl<'s> Kept<'s> {
         let Ok(configuration) = serde_json::to_vec(&(&on.config, &on.host)) else { return Ok(None) };
         let state = prepared.state(&on.config)?;
         let past: &[u8] = state.as_ref().map_or(&[], |state| state.snapshot.digest());
-        let initrd = image.initrd.as_deref().unwrap_or_default();
-        let parts =
-            [b"run", &*image.kernel, initrd, image.command_line.as_bytes(), devices.as_bytes(), &configuration, past];
+        let files = prepared.files_digest();
+        let parts = [b"run", &files[..], image.command_line.as_bytes(), devices.as_bytes(), &configuration, past];
         Ok(Some(Self { store, key: store.key(parts.into_iter().chain(tasks)) }))
     }
 

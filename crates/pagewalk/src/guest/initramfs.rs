@@ -314,7 +314,7 @@ pub(crate) fn add_user_file(
 /// The names under which busybox answers: its program holds them in order, each ended by a zero byte, from `[` on.
 fn applets(busybox: &[u8]) -> Option<Vec<&str>> {
     const FIRST: &[u8] = b"[\0[[\0";
-    let start = busybox.windows(FIRST.len()).position(|window| window == FIRST)?;
+    let start = memchr::memmem::find(busybox, FIRST)?;
     let names: Option<Vec<&str>> = busybox[start..]
         .split(|&byte| byte == 0)
         .take_while(|name| !name.is_empty())

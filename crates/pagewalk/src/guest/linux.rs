@@ -12,10 +12,12 @@ use super::sets::{BASE, LIBRARIES, kernel_set, package_set};
 use object::LittleEndian;
 use object::elf::{FileHeader64, PT_INTERP};
 use object::read::elf::{FileHeader, ProgramHeader};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Where the modules of a guest's kernel are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +42,9 @@ pub enum ModuleSource {
 pub struct LinuxGuest {
     cache: Cache,
     manifest: Manifest,
-    base: Vec<Listing>,
+    base: Rc<[Listing]>,
+    /// What was read of the packages of further sets, by the sets' names: a guest's command names a program of any of them.
+    further: RefCell<BTreeMap<String, Rc<[Listing]>>>,
 }
 
 impl LinuxGuest {
@@ -51,7 +55,7 @@ impl LinuxGuest {
     pub fn open(cache: Cache) -> Result<Self, GuestError> {
         let manifest = Manifest::read(&cache)?.ok_or_else(|| not_fetched(&cache, "the Linux guest", ""))?;
         let base = listings(&cache, &manifest, BASE)?;
-        Ok(Self { cache, manifest, base })
+        Ok(Self { cache, manifest, base, further: RefCell::default() })
     }
 
     /// What the cache holds.
@@ -99,8 +103,8 @@ impl LinuxGuest {
         }
         sets.remove(BASE);
         for name in sets {
-            for listing in listings(&self.cache, &self.manifest, name)? {
-                self.add_package(&mut builder, &listing)?;
+            for listing in &*self.listings(name)? {
+                self.add_package(&mut builder, listing)?;
             }
             if let Some(set) = package_set(name) {
                 builder.set(set)?;
@@ -123,7 +127,7 @@ impl LinuxGuest {
             let has_program = |listing: &Listing| {
                 listing.paths.iter().filter_map(|listed| program_name(&listed.path)).any(|name| words.contains(name))
             };
-            if listings(&self.cache, &self.manifest, &set.name)?.iter().any(has_program) {
+            if self.listings(&set.name)?.iter().any(has_program) {
                 found.push(set.name.clone());
             }
         }
@@ -142,7 +146,7 @@ impl LinuxGuest {
         if self.manifest.set(&set).is_none() {
             return Ok(None);
         }
-        let listings = listings(&self.cache, &self.manifest, &set)?;
+        let listings = self.listings(&set)?;
         let (listing, listed) = kernel_in(&listings)?;
         listing.read_file(&self.cache, listed).map(Some)
     }
@@ -161,6 +165,16 @@ impl LinuxGuest {
         }
         let directory = |path| ModuleSource::Directory { path, release: release.to_owned() };
         Ok(kernel_file::beside(kernel, release).map_or(ModuleSource::Nowhere, directory))
+    }
+
+    /// The listings of a set's packages.
+    fn listings(&self, name: &str) -> Result<Rc<[Listing]>, GuestError> {
+        if let Some(read) = self.further.borrow().get(name) {
+            return Ok(read.clone());
+        }
+        let read = listings(&self.cache, &self.manifest, name)?;
+        self.further.borrow_mut().insert(name.to_owned(), read.clone());
+        Ok(read)
     }
 
     fn kernel_file(&self) -> Result<(&Listing, &ListedPath), GuestError> {
@@ -187,7 +201,7 @@ impl LinuxGuest {
         let wanted: Vec<&str> = devices.iter().flat_map(|device| device.modules()).copied().collect();
         match source {
             ModuleSource::Base => self.fetched_modules(&self.base, &wanted),
-            ModuleSource::Set(name) => self.fetched_modules(&listings(&self.cache, &self.manifest, name)?, &wanted),
+            ModuleSource::Set(name) => self.fetched_modules(&*self.listings(name)?, &wanted),
             ModuleSource::Directory { path, release } => directory_modules(path, release, &wanted),
             ModuleSource::Nowhere => Ok(Vec::new()),
         }
@@ -263,7 +277,7 @@ fn not_fetched(cache: &Cache, what: &str, argument: &str) -> GuestError {
 }
 
 /// The listings of a set's packages.
-fn listings(cache: &Cache, manifest: &Manifest, name: &str) -> Result<Vec<Listing>, GuestError> {
+fn listings(cache: &Cache, manifest: &Manifest, name: &str) -> Result<Rc<[Listing]>, GuestError> {
     let set =
         manifest.set(name).ok_or_else(|| not_fetched(cache, &format!("package set {name}"), &format!(" {name}")))?;
     set.packages

@@ -1,5 +1,6 @@
 //! What boots: `vos` with a workload, Linux with a command, or a kernel of the user's.
 
+mod boot_files;
 mod foreign;
 mod linux;
 mod work;
@@ -12,10 +13,11 @@ use crate::guest::{Memory, SERVERS_VOS, SHELL_VOS, TIMESHARING_VOS, VOS, VosKern
 use crate::input::read;
 use crate::runs::debian::guest as debian_guest;
 use crate::runs::share;
-use crate::runs::states::{State, States};
+use crate::runs::states::{OpenSnapshots, State, States};
+use boot_files::BootFiles;
 use config::Config;
 use config::units::{ByteSize, PageSizeName};
-use linux::joined;
+use linux::{Sources, joined};
 use machine::snapshot::About;
 use machine::{BlockConfig, Image, ImageMode, LEAST_LINUX_MEMORY, LEAST_MEMORY, VirtioKind};
 use std::path::{Path, PathBuf};
@@ -55,10 +57,8 @@ pub(crate) const SHELL: &str = "shell";
 pub(crate) struct Prepared {
     kind: GuestKind,
     work: Work,
-    kernel: Arc<[u8]>,
-    kernel_name: String,
+    files: Arc<BootFiles>,
     load_address: Option<Gpa>,
-    initrd: Option<Arc<[u8]>>,
     append: String,
     devices: Vec<VirtioKind>,
     /// What it goes on from instead of a boot.
@@ -73,55 +73,73 @@ pub(crate) fn program_memory(config: &Config) -> Memory {
     }
 }
 
-/// Reads and builds whatever the guest's images have in common.
+/// Reads and builds whatever the images of one guest have in common.
 ///
 /// # Errors
-/// [`Failure`], naming the file, or what the guest cannot do.
+/// As of [`Preparations::prepare`].
 pub(crate) fn prepare(kind: GuestKind, work: Work, arguments: &LinuxArgs, memory: Memory) -> Result<Prepared, Failure> {
-    let load_address = load_address(&kind, arguments)?;
-    if arguments.cold && kind != GuestKind::Debian {
-        return Err(Failure::Usage("--cold is for --guest debian; another guest boots in any case".to_owned()));
+    Preparations::new(kind, arguments, memory).prepare(work)
+}
+
+/// Guests of one kind and with the same options, which differ in what they do: what they have in common is made ready once.
+pub(crate) struct Preparations<'a> {
+    kind: GuestKind,
+    arguments: &'a LinuxArgs,
+    memory: Memory,
+    linux: Sources,
+    open: OpenSnapshots,
+}
+
+impl<'a> Preparations<'a> {
+    /// None is ready yet.
+    pub(crate) fn new(kind: GuestKind, arguments: &'a LinuxArgs, memory: Memory) -> Self {
+        Self { kind, arguments, memory, linux: Sources::default(), open: OpenSnapshots::default() }
     }
-    if arguments.warm && kind != GuestKind::Linux {
-        return Err(Failure::Usage(
-            "--warm is for --guest linux; a Debian guest is warm unless --cold is given".to_owned(),
-        ));
-    }
-    let mut devices = virtio(arguments)?;
-    let mut states = None;
-    let (kernel, kernel_name, initrd) = match &kind {
-        GuestKind::Vos => vos(&work, arguments)?,
-        GuestKind::Linux => {
-            let parts = linux::linux(&work, arguments, memory)?;
-            if let Some((disk, kept)) = parts.warm {
-                devices.insert(0, VirtioKind::Block(disk));
-                states = Some(kept);
+
+    /// Reads and builds whatever the images of the guest that does `work` have in common.
+    ///
+    /// # Errors
+    /// [`Failure`], naming the file, or what the guest cannot do.
+    pub(crate) fn prepare(&mut self, work: Work) -> Result<Prepared, Failure> {
+        let Self { kind, arguments, memory, linux, open } = self;
+        let (kind, arguments) = (kind.clone(), *arguments);
+        let load_address = load_address(&kind, arguments)?;
+        if arguments.cold && kind != GuestKind::Debian {
+            return Err(Failure::Usage("--cold is for --guest debian; another guest boots in any case".to_owned()));
+        }
+        if arguments.warm && kind != GuestKind::Linux {
+            return Err(Failure::Usage(
+                "--warm is for --guest linux; a Debian guest is warm unless --cold is given".to_owned(),
+            ));
+        }
+        let mut devices = virtio(arguments)?;
+        let mut states = None;
+        let files = match &kind {
+            GuestKind::Vos => vos(&work, arguments)?,
+            GuestKind::Linux => {
+                let parts = linux.parts(&work, arguments, *memory)?;
+                if let Some(warm) = parts.warm {
+                    devices.insert(0, VirtioKind::Block(warm.disk));
+                    states = Some(States::new(warm.guest, warm.directory, open.clone()));
+                }
+                parts.files
             }
-            (parts.kernel, parts.name, Some(parts.initrd))
-        }
-        GuestKind::Debian => {
-            foreign::check(&arguments.files, &work)?;
-            let parts = debian_guest::parts(&work, arguments)?;
-            devices.splice(0..0, parts.disks.map(VirtioKind::Block));
-            states = Some(parts.states);
-            (parts.kernel, parts.kernel_name, Some(parts.initrd))
-        }
-        GuestKind::File(path) => {
-            let initrd = arguments.initrd.as_deref().map(read).transpose()?;
-            (read(path)?, path.display().to_string(), initrd)
-        }
-    };
-    Ok(Prepared {
-        kind,
-        work,
-        kernel: kernel.into(),
-        kernel_name,
-        load_address,
-        initrd: initrd.map(Into::into),
-        append: arguments.append.clone().unwrap_or_default(),
-        devices,
-        states,
-    })
+            GuestKind::Debian => {
+                foreign::check(&arguments.files, &work)?;
+                let parts = debian_guest::parts(&work, arguments)?;
+                devices.splice(0..0, parts.disks.map(VirtioKind::Block));
+                states = Some(States::new(parts.guest, parts.directory, open.clone()));
+                Arc::new(BootFiles::new(parts.kernel.into(), parts.kernel_name, Some(parts.initrd.into())))
+            }
+            GuestKind::File(path) => {
+                let initrd = arguments.initrd.as_deref().map(read).transpose()?;
+                let (kernel, name) = (read(path)?, path.display().to_string());
+                Arc::new(BootFiles::new(kernel.into(), name, initrd.map(Into::into)))
+            }
+        };
+        let append = arguments.append.clone().unwrap_or_default();
+        Ok(Prepared { kind, work, files, load_address, append, devices, states })
+    }
 }
 
 /// Where a kernel of the user's is loaded, if its format does not say so.
@@ -138,10 +156,7 @@ fn load_address(kind: &GuestKind, arguments: &LinuxArgs) -> Result<Option<Gpa>, 
     }
 }
 
-/// A kernel's content and name, and the root file system.
-type Parts = (Vec<u8>, String, Option<Vec<u8>>);
-
-fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
+fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Arc<BootFiles>, Failure> {
     for (given, flag) in [
         (arguments.kernel.is_some(), "--kernel"),
         (arguments.modules.is_some(), "--modules"),
@@ -156,7 +171,7 @@ fn vos(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure> {
     }
     let workload = vos_workload(work, arguments.append.as_deref().unwrap_or_default());
     let kernel = KERNELS.iter().find(|(name, _)| *name == workload).map_or(VOS, |(_, kernel)| *kernel);
-    Ok((kernel.image.to_vec(), "vos".to_owned(), None))
+    Ok(Arc::new(BootFiles::new(kernel.image.into(), "vos".to_owned(), None)))
 }
 
 /// The workload that `vos` runs. Of several that its command line names, the last one counts.
@@ -173,7 +188,8 @@ fn vos_workload<'w>(work: &'w Work, append: &'w str) -> &'w str {
 impl Prepared {
     /// The same with another `vos`, whose program has other workloads.
     pub(crate) fn with_vos(self, kernel: &[u8]) -> Self {
-        Self { kernel: kernel.into(), ..self }
+        let files = BootFiles::new(kernel.into(), self.files.kernel_name.clone(), self.files.initrd.clone());
+        Self { files: Arc::new(files), ..self }
     }
 
     /// A guest that boots once for many runs goes on from a state from here on, under each of these configurations. Any other boots.
@@ -182,7 +198,9 @@ impl Prepared {
     /// [`Failure`], if it has to boot for that and does not come up.
     pub(crate) fn boot_once<'c>(&mut self, configs: impl IntoIterator<Item = &'c Config>) -> Result<(), Failure> {
         let Some(mut states) = self.states.take() else { return Ok(()) };
-        let result = configs.into_iter().try_for_each(|config| states.provide(&self.image(config)?, config));
+        let result = configs
+            .into_iter()
+            .try_for_each(|config| states.provide(&self.image(config)?, self.files.digest(), config));
         self.states = Some(states);
         result
     }
@@ -213,12 +231,17 @@ impl Prepared {
 
     /// Its kernel's file.
     pub(crate) fn kernel(&self) -> Arc<[u8]> {
-        self.kernel.clone()
+        self.files.kernel.clone()
     }
 
     /// Its root file system in memory; empty if it has none.
     pub(crate) fn initrd(&self) -> Arc<[u8]> {
-        self.initrd.clone().unwrap_or_default()
+        self.files.initrd.clone().unwrap_or_default()
+    }
+
+    /// A hash of its kernel and its root file system.
+    pub(crate) fn files_digest(&self) -> &[u8; 32] {
+        self.files.digest()
     }
 
     /// Which guest it is.
@@ -265,10 +288,10 @@ impl Prepared {
             GuestKind::File(_) => (self.append.clone(), LEAST_MEMORY),
         };
         Ok(Image {
-            kernel: self.kernel.clone(),
-            kernel_name: self.kernel_name.clone(),
+            kernel: self.files.kernel.clone(),
+            kernel_name: self.files.kernel_name.clone(),
             load_address: self.load_address,
-            initrd: self.initrd.clone(),
+            initrd: self.files.initrd.clone(),
             command_line,
             least_memory,
             devices: self.devices.clone(),
@@ -282,7 +305,7 @@ impl Prepared {
         if scheme.guest_page() != PageSize::Size1G || !self.wants_pages() {
             return Ok(());
         }
-        let least = least_for_gigapages(self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64));
+        let least = least_for_gigapages(self.files.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64));
         if memory >= least {
             return Ok(());
         }
@@ -323,7 +346,7 @@ impl Prepared {
     /// Linux unpacks its root file system into half of what memory is left beside the packed one, each file into whole pages. Where it
     /// does not fit, Linux goes on with a part of it. Files of a task on a disk are there twice until they are in their places.
     fn least_linux_memory(&self) -> u64 {
-        let root = self.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
+        let root = self.files.initrd.as_ref().map_or(0, |initrd| initrd.len() as u64);
         let task = self.devices.iter().map(|device| match device {
             VirtioKind::Block(BlockConfig { mode: ImageMode::Filled { content, .. }, .. }) => content.len() as u64,
             _ => 0,

@@ -23,7 +23,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Seconds of the guest's time after which a boot has failed.
 const LONGEST_BOOT: u64 = 600;
@@ -56,26 +56,44 @@ pub(crate) struct KeptGuest {
     pub(crate) root: Option<PathBuf>,
 }
 
+/// Snapshots that are open, by their files. All of one is read when it is opened, so the guests of a command that go on from the same one share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenSnapshots(Arc<Mutex<BTreeMap<PathBuf, Arc<Snapshot>>>>);
+
+impl OpenSnapshots {
+    /// The snapshot in the file at `path`; `None` if there is none that is whole.
+    fn open(&self, path: &Path) -> Option<Arc<Snapshot>> {
+        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(snapshot) = open.get(path) {
+            return Some(snapshot.clone());
+        }
+        let snapshot = Arc::new(Snapshot::open(path).ok()?);
+        open.insert(path.to_owned(), snapshot.clone());
+        Some(snapshot)
+    }
+}
+
 /// The states of one guest's runs.
 #[derive(Debug)]
 pub(crate) struct States {
     guest: KeptGuest,
     directory: PathBuf,
+    open: OpenSnapshots,
     /// By what they depend on, as far as it differs among the runs of a command.
     found: BTreeMap<Vec<u8>, State>,
 }
 
 impl States {
-    /// Those of `guest` in `directory`.
-    pub(crate) const fn new(guest: KeptGuest, directory: PathBuf) -> Self {
-        Self { guest, directory, found: BTreeMap::new() }
+    /// Those of `guest` in `directory`. What is `open` need not be read again.
+    pub(crate) const fn new(guest: KeptGuest, directory: PathBuf, open: OpenSnapshots) -> Self {
+        Self { guest, directory, open, found: BTreeMap::new() }
     }
 
-    /// Finds or makes the state that a guest goes on from that would boot `image` under `config`.
+    /// Finds or makes the state that a guest goes on from that would boot `image`, whose files have the hash `files`, under `config`.
     ///
     /// # Errors
     /// [`Failure`]: the guest does not come up, or the host's system refuses.
-    pub(crate) fn provide(&mut self, image: &Image, config: &Config) -> Result<(), Failure> {
+    pub(crate) fn provide(&mut self, image: &Image, files: &[u8], config: &Config) -> Result<(), Failure> {
         let differing = differing(&self.guest.key, image, config);
         if self.found.contains_key(&differing) || !self.guest.has_state(&image.devices) {
             return Ok(());
@@ -90,11 +108,10 @@ impl States {
         }
         let failed = |error: io::Error| Failure::Run(format!("{}: {error}", self.directory.display()));
         let store = Store::open_in_cache(self.directory.clone()).map_err(failed)?;
-        let initrd = image.initrd.as_deref().unwrap_or_default();
-        let name = store.key([self.guest.name.as_bytes(), &*differing, &image.kernel, initrd]).name().to_owned();
+        let name = store.key([self.guest.name.as_bytes(), &*differing, files]).name().to_owned();
         let snapshot = self.directory.join(format!("{name}.snapshot"));
         let disk = self.guest.root.as_ref().map(|_| self.directory.join(format!("{name}.ext4")));
-        let there = || Snapshot::open(&snapshot).ok().filter(|_| disk.as_ref().is_none_or(|disk| disk.is_file()));
+        let there = || self.open.open(&snapshot).filter(|_| disk.as_ref().is_none_or(|disk| disk.is_file()));
         let snapshot = match there() {
             Some(snapshot) => snapshot,
             None => {
@@ -110,12 +127,12 @@ impl States {
                         ));
                         self.guest.boot(image, config, &snapshot, disk.as_deref())?;
                         remove_oldest(&self.directory, LEAST, MOST_BYTES).map_err(failed)?;
-                        Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?
+                        Arc::new(Snapshot::open(&snapshot).map_err(|error| Failure::Run(error.to_string()))?)
                     }
                 }
             }
         };
-        let state = State { snapshot: Arc::new(snapshot), disk };
+        let state = State { snapshot, disk };
         self.found.insert(differing, state);
         Ok(())
     }

@@ -7,9 +7,10 @@ use crate::guest::{
 };
 use crate::runs::image::Work;
 use crate::runs::share;
-use crate::runs::states::{KeptGuest, States, task_disk};
+use crate::runs::states::{KeptGuest, task_disk};
 use machine::{BlockConfig, ImageMode};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Parameters of the kernel beside those of every Linux guest: systemd resets no terminal and tells of no unit, so that the console has the command's bytes
@@ -23,8 +24,10 @@ pub(crate) struct Parts {
     pub(crate) initrd: Vec<u8>,
     /// Its first disks: the root file system, and the task.
     pub(crate) disks: [BlockConfig; 2],
-    /// What it goes on from instead.
-    pub(crate) states: States,
+    /// The guest whose states it goes on from instead.
+    pub(crate) guest: KeptGuest,
+    /// Where those are.
+    pub(crate) directory: PathBuf,
 }
 
 /// Reads and builds what a guest boots that does `work`.
@@ -53,7 +56,8 @@ pub(crate) fn parts(work: &Work, arguments: &LinuxArgs) -> Result<Parts, Failure
         kernel_name: format!("Linux {}", linux.release()?),
         initrd: debian_initramfs(&linux, &devices)?,
         disks: [root_disk, task_disk(task)],
-        states: States::new(guest, cache.debian().join("booted")),
+        guest,
+        directory: cache.debian().join("booted"),
     })
 }
 

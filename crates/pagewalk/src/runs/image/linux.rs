@@ -1,5 +1,6 @@
 //! What a run of Linux boots: a kernel, and a root file system in memory that is made for the run.
 
+use super::boot_files::BootFiles;
 use super::foreign;
 use super::work::Work;
 use crate::cli::{LinuxArgs, NetKind};
@@ -11,65 +12,121 @@ use crate::guest::{
 use crate::input::read;
 use crate::progress::note;
 use crate::runs::share;
-use crate::runs::states::{KeptGuest, States, task_disk};
+use crate::runs::states::{KeptGuest, task_disk};
 use machine::BlockConfig;
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What boots.
 pub(super) struct LinuxParts {
-    pub(super) kernel: Vec<u8>,
-    pub(super) name: String,
-    pub(super) initrd: Vec<u8>,
-    /// With `--warm`: the disk of its task, and the states that it goes on from.
-    pub(super) warm: Option<(BlockConfig, States)>,
+    pub(super) files: Arc<BootFiles>,
+    /// With `--warm`: what it goes on from instead.
+    pub(super) warm: Option<Warm>,
 }
 
-/// Whatever the user does not give comes from the cache.
-///
-/// # Errors
-/// [`Failure`], naming what is not there, or an option that does not go with another.
-pub(super) fn linux(work: &Work, arguments: &LinuxArgs, memory: Memory) -> Result<LinuxParts, Failure> {
-    let cache = || Cache::locate(arguments.cache.directory.as_deref());
-    let open = || cache().and_then(LinuxGuest::open);
-    let (kernel, name) = match &arguments.kernel {
-        Some(path) => (own_kernel(path, open)?, path.display().to_string()),
-        None => {
-            let linux = open()?;
-            (linux.kernel()?, format!("Linux {}", linux.release()?))
+/// The disk of a guest's task, and where the states of the guest are kept.
+pub(super) struct Warm {
+    pub(super) disk: BlockConfig,
+    pub(super) guest: KeptGuest,
+    pub(super) directory: PathBuf,
+}
+
+/// What several guests take from the cache, with the same options: each is read or built once. A comparison has guests of a dozen works, and of most the
+/// same files.
+#[derive(Default)]
+pub(super) struct Sources {
+    guest: Option<LinuxGuest>,
+    kernel: Option<Kernel>,
+    /// Those whose task is on a disk: of the work they depend on nothing but the package sets that it needs.
+    roots: BTreeMap<BTreeSet<String>, Arc<BootFiles>>,
+}
+
+#[derive(Clone)]
+struct Kernel {
+    content: Arc<[u8]>,
+    name: String,
+}
+
+impl Sources {
+    /// What a guest boots that does `work`. Whatever the user does not give comes from the cache.
+    ///
+    /// # Errors
+    /// [`Failure`], naming what is not there, or an option that does not go with another.
+    pub(super) fn parts(&mut self, work: &Work, arguments: &LinuxArgs, memory: Memory) -> Result<LinuxParts, Failure> {
+        let Self { guest, kernel, roots } = self;
+        let Kernel { content, name } = match kernel {
+            Some(kernel) => kernel.clone(),
+            None => kernel.insert(Kernel::read(guest, arguments)?).clone(),
+        };
+        if let Some(path) = &arguments.initrd {
+            let files = Arc::new(BootFiles::new(content, name, Some(read(path)?.into())));
+            return Ok(LinuxParts { files, warm: None });
         }
-    };
-    let mut warm = None;
-    let initrd = match &arguments.initrd {
-        Some(path) => read(path)?,
-        None => {
-            foreign::check(&arguments.files, work)?;
-            let linux = open()?;
-            let root = root(work, arguments, &linux, memory)?;
-            if arguments.warm {
-                let guest = KeptGuest { name: "linux", title: "Linux", key: String::new(), root: None };
-                let task = task_archive(&root.task, &root.files)?;
-                warm = Some((task_disk(task), States::new(guest, cache()?.booted())));
-            }
-            let modules = match &arguments.kernel {
-                Some(path) => own_modules(path, &kernel, arguments.modules.as_deref(), &linux)?,
-                None => ModuleSource::Base,
-            };
-            if modules == ModuleSource::Nowhere {
-                warn_of_modules(&kernel, &root.devices);
-            }
-            linux.initramfs_with(&root, &modules)?
+        foreign::check(&arguments.files, work)?;
+        let linux = opened(guest, arguments)?;
+        let root = root(work, arguments, linux, memory)?;
+        if !arguments.warm {
+            let initrd = build(&root, arguments, &content, linux)?;
+            return Ok(LinuxParts { files: Arc::new(BootFiles::new(content, name, Some(initrd.into()))), warm: None });
         }
+        let kept = KeptGuest { name: "linux", title: "Linux", key: String::new(), root: None };
+        let disk = task_disk(task_archive(&root.task, &root.files)?);
+        let warm = Some(Warm { disk, guest: kept, directory: located(arguments)?.booted() });
+        let sets: BTreeSet<String> = root.sets.iter().cloned().collect();
+        if let Some(files) = roots.get(&sets) {
+            return Ok(LinuxParts { files: files.clone(), warm });
+        }
+        let initrd = build(&root, arguments, &content, linux)?;
+        let files = Arc::new(BootFiles::new(content, name, Some(initrd.into())));
+        roots.insert(sets, files.clone());
+        Ok(LinuxParts { files, warm })
+    }
+}
+
+impl Kernel {
+    fn read(guest: &mut Option<LinuxGuest>, arguments: &LinuxArgs) -> Result<Self, Failure> {
+        let (content, name) = match &arguments.kernel {
+            Some(path) => (own_kernel(path, guest, arguments)?, path.display().to_string()),
+            None => {
+                let linux = opened(guest, arguments)?;
+                (linux.kernel()?, format!("Linux {}", linux.release()?))
+            }
+        };
+        Ok(Self { content: content.into(), name })
+    }
+}
+
+fn located(arguments: &LinuxArgs) -> Result<Cache, GuestError> {
+    Cache::locate(arguments.cache.directory.as_deref())
+}
+
+/// The guest in the cache, which is opened when it is wanted first.
+fn opened<'g>(guest: &'g mut Option<LinuxGuest>, arguments: &LinuxArgs) -> Result<&'g LinuxGuest, GuestError> {
+    match guest {
+        Some(linux) => Ok(linux),
+        None => Ok(guest.insert(located(arguments).and_then(LinuxGuest::open)?)),
+    }
+}
+
+/// The root file system that is described, with the modules of this kernel.
+fn build(root: &Initramfs<'_>, arguments: &LinuxArgs, kernel: &[u8], linux: &LinuxGuest) -> Result<Vec<u8>, Failure> {
+    let modules = match &arguments.kernel {
+        Some(path) => own_modules(path, kernel, arguments.modules.as_deref(), linux)?,
+        None => ModuleSource::Base,
     };
-    Ok(LinuxParts { kernel, name, initrd, warm })
+    if modules == ModuleSource::Nowhere {
+        warn_of_modules(kernel, &root.devices);
+    }
+    Ok(linux.initramfs_with(root, &modules)?)
 }
 
 /// The kernel that the user names: a file, or else the release of a fetched one.
-fn own_kernel(path: &Path, open: impl Fn() -> Result<LinuxGuest, GuestError>) -> Result<Vec<u8>, Failure> {
+fn own_kernel(path: &Path, guest: &mut Option<LinuxGuest>, arguments: &LinuxArgs) -> Result<Vec<u8>, Failure> {
     let release = path.to_str().filter(|name| !path.exists() && !name.contains('/'));
     let fetched = match release {
         // Without a cache there is none; what is said then is that there is no such file.
-        Some(release) => open().ok().map(|linux| linux.kernel_of(release)).transpose()?.flatten(),
+        Some(release) => opened(guest, arguments).ok().map(|linux| linux.kernel_of(release)).transpose()?.flatten(),
         None => None,
     };
     fetched.map_or_else(|| read(path), Ok)
