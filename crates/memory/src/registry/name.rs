@@ -12,6 +12,26 @@ pub enum Scope {
     Group(u32),
 }
 
+impl Scope {
+    /// That of a group, or every VM's.
+    #[must_use]
+    pub const fn of(group: Option<u32>) -> Self {
+        match group {
+            Some(group) => Self::Group(group),
+            None => Self::System,
+        }
+    }
+
+    /// The group; `None` for every VM's.
+    #[must_use]
+    pub const fn group(self) -> Option<u32> {
+        match self {
+            Self::System => None,
+            Self::Group(group) => Some(group),
+        }
+    }
+}
+
 /// The name of a section, and so of the reservation that is meant for it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SectionName {
@@ -82,5 +102,8 @@ mod tests {
         assert_ne!(name(Scope::System), name(Scope::Group(1)));
         assert_ne!(name(Scope::Group(2)), name(Scope::Group(1)));
         assert_eq!(name(Scope::Group(2)).to_string(), "cache of group 2");
+        for group in [None, Some(0), Some(2)] {
+            assert_eq!(Scope::of(group).group(), group);
+        }
     }
 }

@@ -6,8 +6,9 @@
 
 use super::PAGE;
 use super::fluid::{FluidPages, Starved};
+use super::freed::{FreeError, Freed};
 use super::name::SectionName;
-use super::plan::{Granularities, Held, Refused, StartPlan};
+use super::plan::{Granularities, Held, Refusal, Refused, StartPlan};
 use super::reservation::{Preallocation, Reservation, table_pages};
 use super::set::Registry;
 use crate::{FrameError, FrameRange, Host, HostMemory, OutsideMemory};
@@ -24,11 +25,32 @@ pub struct ReservedMemory {
 #[derive(Debug)]
 struct Entry {
     reservation: Reservation,
-    /// Pages that are still reserved, page tables not included: 0 if it was refused or freed.
+    standing: Standing,
+    /// Pages that are still reserved, page tables not included: 0 if it was refused, and only those of its section if it was freed.
     pages: u64,
     held: Held,
     /// Pages of the section that has them.
     in_use: Option<u64>,
+}
+
+/// What the host has done about a reservation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Standing {
+    /// Its memory is held.
+    Honoured,
+    /// It did not fit.
+    Refused(Refusal),
+    /// Nothing is held, or only what its section still has.
+    Freed,
+}
+
+/// Memory that a reservation no longer holds.
+#[derive(PartialEq, Eq, Debug)]
+struct Dropped {
+    /// Preallocated pages.
+    frames: Vec<FrameRange>,
+    /// All pages, those that were only promised among them.
+    pages: u64,
 }
 
 /// Memory for a section. It is to be given back with [`ReservedMemory::release`].
@@ -107,11 +129,6 @@ pub enum AcquireError {
     },
 }
 
-/// A name for which nothing is reserved.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("nothing is reserved for {0}")]
-pub struct NotReserved(pub SectionName);
-
 impl ReservedMemory {
     /// Sets aside on `host`, which has just started, what `registry` asks for, as far as `minimum_fluid` pages stay. What is free on the host is fluid.
     ///
@@ -137,17 +154,28 @@ impl ReservedMemory {
             .honoured
             .into_iter()
             .map(|entry| Entry {
+                standing: Standing::Honoured,
                 pages: entry.reservation.pages(),
                 reservation: entry.reservation,
                 held: entry.held,
                 in_use: None,
             })
             .collect();
+        let standing = |name: &SectionName| {
+            let refused = plan.refused.iter().find(|refused| refused.name == *name);
+            refused.map_or(Standing::Freed, |refused| Standing::Refused(refused.why))
+        };
         // Refused and freed ones hold nothing, but their options still count.
         let others = registry
             .iter()
             .filter(|reservation| !honoured.iter().any(|entry| entry.reservation.name == reservation.name))
-            .map(|reservation| Entry { reservation: reservation.clone(), pages: 0, held: Held::Fluid, in_use: None })
+            .map(|reservation| Entry {
+                standing: standing(&reservation.name),
+                reservation: reservation.clone(),
+                pages: 0,
+                held: Held::Fluid,
+                in_use: None,
+            })
             .collect::<Vec<_>>();
         let entries = honoured.into_iter().chain(others).collect();
         Ok(Self { fluid: plan.fluid, entries, refused: plan.refused })
@@ -195,11 +223,12 @@ impl ReservedMemory {
     }
 
     /// Takes a grant back. Preallocated pages stay with their name, cleared again if the reservation says so; fluid ones have been freed by
-    /// their owner.
+    /// their owner. Returns preallocated pages whose reservation was [freed](Self::free) while the section had
+    /// them: the caller frees these, as it does the section's own.
     ///
     /// # Errors
     /// [`OutsideMemory`]: the grant is another host's.
-    pub fn release(&mut self, memory: &HostMemory, grant: &Grant) -> Result<(), OutsideMemory> {
+    pub fn release(&mut self, memory: &HostMemory, grant: &Grant) -> Result<Vec<FrameRange>, OutsideMemory> {
         match grant.source {
             Source::FluidPages(_) => {
                 let tables = match grant.tables {
@@ -207,46 +236,70 @@ impl ReservedMemory {
                     TableGrant::Shared { pages, .. } => pages,
                 };
                 self.fluid.restore(grant.pages + tables);
+                Ok(Vec::new())
             }
             Source::Reservation => {
+                let entry = self.entries.iter_mut().find(|entry| entry.reservation.name == grant.name);
+                let Some(entry) = entry else { return Ok(Vec::new()) };
+                entry.in_use = None;
+                if entry.standing == Standing::Freed {
+                    let dropped = entry.shrink(0);
+                    self.fluid.restore(dropped.pages);
+                    return Ok(dropped.frames);
+                }
                 if let DataGrant::Alloc { frames, zeroed: true } = grant.data {
                     memory.zero(frames.start(), frames.bytes())?;
                 }
-                if let Some(entry) = self.entries.iter_mut().find(|entry| entry.reservation.name == grant.name) {
-                    entry.in_use = None;
-                }
+                Ok(Vec::new())
             }
         }
-        Ok(())
     }
 
-    /// Gives what is unused of the reservation `name` back: preallocated pages to the free frames, and all of them to the fluid
-    /// page count. Returns how many those were, page tables included.
+    /// Frees the reservation `name`: gives what is unused of it back, preallocated pages to the free frames, and all of them to the fluid
+    /// page count. What its section has goes the same way when that ends. The reservation's options stay.
     ///
     /// # Errors
-    /// [`NotReserved`].
-    pub fn free(&mut self, host: &mut Host, name: &SectionName) -> Result<u64, NotReserved> {
+    /// [`FreeError`].
+    pub fn free(&mut self, host: &mut Host, name: &SectionName) -> Result<Freed, FreeError> {
         let entry = self.entries.iter_mut().find(|entry| entry.reservation.name == *name);
-        let entry = entry.ok_or_else(|| NotReserved(name.clone()))?;
-        let kept = entry.in_use.filter(|_| entry.pages > 0).unwrap_or(0);
-        let tables = |pages| if entry.reservation.page_tables { table_pages(pages * PAGE) } else { 0 };
-        let freed = entry.pages + tables(entry.pages) - kept - tables(kept);
-        let kept_tables = tables(kept);
-        entry.pages = kept;
-        if let Held::Alloc { data, alignment, tables } = entry.held {
-            let (data, rest) = split(data, kept);
-            let (tables, rest_of_tables) = tables.map_or((None, None), |tables| split(tables, kept_tables));
-            for range in [rest, rest_of_tables].into_iter().flatten() {
-                host.frames.give_back(range, "reserved memory");
-            }
-            entry.held = data.map_or(Held::Fluid, |data| Held::Alloc { data, alignment, tables });
+        let entry = entry.ok_or_else(|| FreeError::NotReserved(name.clone()))?;
+        match entry.standing {
+            Standing::Honoured => entry.standing = Standing::Freed,
+            Standing::Freed => return Err(FreeError::AlreadyFreed(name.clone())),
+            Standing::Refused(why) => return Err(FreeError::NotHonoured { name: name.clone(), why }),
         }
-        self.fluid.restore(freed);
-        Ok(freed)
+        let dropped = entry.shrink(entry.in_use.unwrap_or(0));
+        let kept_pages = entry.pages + entry.tables_of(entry.pages);
+        let free_list_pages = dropped.frames.iter().map(|range| range.bytes() / PAGE).sum();
+        for range in dropped.frames {
+            host.frames.give_back(range, "reserved memory");
+        }
+        self.fluid.restore(dropped.pages);
+        Ok(Freed { free_list_pages, returned_pages: dropped.pages, kept_pages, fluid_pages: self.fluid.count() })
     }
 }
 
 impl Entry {
+    /// Pages of the tables of `pages` pages, none if they are not part of the reservation.
+    const fn tables_of(&self, pages: u64) -> u64 {
+        if self.reservation.page_tables { table_pages(pages * PAGE) } else { 0 }
+    }
+
+    /// Holds no more than the first `pages` pages and their tables from now on.
+    fn shrink(&mut self, pages: u64) -> Dropped {
+        let (held, tables) = (self.pages + self.tables_of(self.pages), self.tables_of(pages));
+        self.pages = pages;
+        let mut frames = Vec::new();
+        if let Held::Alloc { data, alignment, tables: reserved } = self.held {
+            let (data, rest) = split(data, pages);
+            let (reserved, rest_of_tables) = reserved.map_or((None, None), |reserved| split(reserved, tables));
+            frames.extend(rest);
+            frames.extend(rest_of_tables);
+            self.held = data.map_or(Held::Fluid, |data| Held::Alloc { data, alignment, tables: reserved });
+        }
+        Dropped { frames, pages: held - pages - tables }
+    }
+
     /// The first pages of what is held, for the section and for its tables.
     fn first(&self, pages: u64, table_pages: u64) -> (DataGrant, Option<FrameRange>) {
         match self.held {

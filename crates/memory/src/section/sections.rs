@@ -149,12 +149,12 @@ impl Sections {
         }
         let vacated = match &mut section.body {
             Body::Resident(resident) => {
-                let reserved = resident.contiguous();
-                memory.note_failure(
-                    self.reserved.release(memory, &resident.grant),
-                    "a section's grant of reserved memory",
-                );
-                Vacated { frames: resident.taken(), reserved }
+                let released = self.reserved.release(memory, &resident.grant);
+                let mut frames = resident.taken();
+                let outcome = released.map(|freed| frames.extend(freed));
+                memory.note_failure(outcome, "a section's grant of reserved memory");
+                let reserved = resident.contiguous().filter(|contiguous| !frames.contains(contiguous));
+                Vacated { frames, reserved }
             }
             Body::Pageable(pageable) => {
                 let listed: Vec<_> = pageable.listed().collect();

@@ -215,6 +215,36 @@ fn the_last_unmap_gives_everything_back() {
     }
 }
 
+/// A reservation is freed while a section has a part of it: the section loses nothing, and the host gets that part when no table and no TLB
+/// leads there any more.
+#[test]
+fn the_part_of_a_freed_reservation_that_a_section_has_is_the_hosts_after_the_last_unmap() {
+    let mut fixture = fixture(&[("cache", 8 * MIB, true, true)]);
+    let before = fixture.host.frames.free_bytes();
+    fixture.create("cache", 3 * MIB, TEMPORARY);
+    let Window { pages, .. } = fixture.map(&whole(1, "cache", 4 * GIB)).unwrap();
+    assert_eq!(pages, 3 * MIB / PAGE);
+    let mapped = fixture.host.frames.free_bytes();
+    let (manager, on) = fixture.parts();
+    let freed = manager.reserved_mut().free(on.host, &name("cache")).unwrap();
+    assert_eq!((freed.returned_pages, freed.kept_pages), (5 * MIB / PAGE + 2, 3 * MIB / PAGE + 3));
+    assert_eq!(fixture.host.frames.free_bytes(), mapped + 5 * MIB + 2 * PAGE);
+    for offset in [0, 3 * MIB - 8] {
+        assert!(fixture.write(1, 4 * GIB + offset, 7 + offset));
+        assert_eq!(fixture.read(1, 4 * GIB + offset), Some(7 + offset));
+    }
+    fixture.processors.forgotten.clear();
+    fixture.unmap(1, 4 * GIB).unwrap();
+    assert_eq!(fixture.host.frames.free_bytes(), before + 8 * MIB + 5 * PAGE);
+    assert_eq!(fixture.manager.sections().reserved().fluid().count(), freed.fluid_pages + freed.kept_pages);
+    let forgotten: u64 = fixture.processors.forgotten.iter().map(|range| range.bytes()).sum();
+    assert_eq!(forgotten, 3 * MIB + 3 * PAGE, "each page once");
+    let again = fixture.create("cache", 3 * MIB, TEMPORARY);
+    assert_eq!(fixture.manager.sections().get(again).unwrap().kind(), SectionKind::Fluid);
+    fixture.map(&whole(1, "cache", 4 * GIB)).unwrap();
+    assert_eq!(fixture.read(1, 4 * GIB), Some(0), "what was written before is not seen");
+}
+
 #[test]
 fn tables_for_which_there_are_no_frames_are_refused_whole() {
     let reserved = [("private", 4 * MIB, true, false)];

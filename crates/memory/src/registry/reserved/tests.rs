@@ -98,36 +98,94 @@ fn a_section_larger_than_its_reservation_takes_fluid_pages() {
 #[test]
 fn a_freed_reservation_is_anybodys_memory() {
     let (mut host, mut reserved) = host(alloc(true), 0);
-    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(8 * PAGES + 5));
+    let freed =
+        Freed { free_list_pages: 8 * PAGES + 5, returned_pages: 8 * PAGES + 5, kept_pages: 0, fluid_pages: 64 * PAGES };
+    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(freed));
     assert_eq!((host.frames.owned_bytes(), reserved.fluid().count()), (0, 64 * PAGES));
-    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(0), "there is nothing left");
-    assert_eq!(reserved.free(&mut host, &name("other")), Err(NotReserved(name("other"))));
     let grant = reserved.acquire(&name("cache"), 8 * PAGES).unwrap();
     assert_eq!((grant.data, grant.source), (DataGrant::Fluid, Source::FluidPages(Fallback::Reserved(0))));
-    reserved.release(&host.memory, &grant).unwrap();
+    assert_eq!(reserved.release(&host.memory, &grant), Ok(vec![]));
     assert_eq!(reserved.fluid().count(), 64 * PAGES);
 }
 
 #[test]
-fn of_a_reservation_in_use_only_the_rest_is_freed() {
+fn of_a_fluid_reservation_the_count_alone_is_returned() {
+    let (mut host, mut reserved) = host(Change::default(), 0);
+    let grant = reserved.acquire(&name("cache"), 3 * PAGES).unwrap();
+    let freed = Freed {
+        free_list_pages: 0,
+        returned_pages: 5 * PAGES + 2,
+        kept_pages: 3 * PAGES + 3,
+        fluid_pages: 61 * PAGES - 3,
+    };
+    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(freed));
+    assert_eq!(reserved.release(&host.memory, &grant), Ok(vec![]));
+    assert_eq!(reserved.fluid().count(), 64 * PAGES);
+}
+
+/// The part that a section has went back to the reservation when the section ended, and was lost to everyone else.
+#[test]
+fn what_a_section_has_of_a_freed_reservation_goes_the_same_way_when_the_section_ends() {
     let (mut host, mut reserved) = host(alloc(true), 0);
     let grant = reserved.acquire(&name("cache"), 3 * PAGES).unwrap();
-    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(5 * PAGES + 2));
+    let freed = Freed {
+        free_list_pages: 5 * PAGES + 2,
+        returned_pages: 5 * PAGES + 2,
+        kept_pages: 3 * PAGES + 3,
+        fluid_pages: 61 * PAGES - 3,
+    };
+    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(freed));
     assert_eq!(host.frames.owned_bytes(), 3 * MIB + 3 * PAGE);
     let next: Hpa = host.frames.free_runs().next().unwrap().start();
     assert_eq!(next, HOST_BASE.wrapping_add(3 * MIB));
-    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(0));
-    reserved.release(&host.memory, &grant).unwrap();
-    assert_eq!(reserved.acquire(&name("cache"), 3 * PAGES).unwrap().source, Source::Reservation, "the rest is kept");
-    assert_eq!(reserved.fluid().count(), 61 * PAGES - 3);
+    assert_eq!(reserved.free(&mut host, &name("cache")), Err(FreeError::AlreadyFreed(name("cache"))));
+    let rest = reserved.release(&host.memory, &grant).unwrap();
+    assert_eq!(rest, [range(0, 3 * MIB), range(8 * MIB, 3 * PAGE)], "its pages and its tables");
+    assert_eq!(reserved.fluid().count(), 64 * PAGES);
+    let next = reserved.acquire(&name("cache"), 3 * PAGES).unwrap();
+    assert_eq!(next.source, Source::FluidPages(Fallback::Reserved(0)), "nothing is kept for the name");
 }
 
 #[test]
-fn of_a_fallback_in_use_nothing_is_freed() {
-    let (mut host, mut reserved) = host(Change { freed: Some(true), ..Change::default() }, 0);
+fn of_a_reservation_that_is_all_in_use_nothing_is_returned_yet() {
+    let (mut host, mut reserved) = host(alloc(false), 0);
+    let grant = reserved.acquire(&name("cache"), 8 * PAGES).unwrap();
+    let freed = reserved.free(&mut host, &name("cache")).unwrap();
+    assert_eq!((freed.free_list_pages, freed.returned_pages, freed.kept_pages), (0, 0, 8 * PAGES + 5));
+    assert_eq!(host.frames.owned_bytes(), 8 * MIB + 5 * PAGE);
+    let rest = reserved.release(&host.memory, &grant).unwrap();
+    assert_eq!(rest, [range(0, 8 * MIB), range(8 * MIB, 5 * PAGE)]);
+    assert_eq!(reserved.fluid().count(), 64 * PAGES);
+}
+
+/// A section that is larger than its reservation has fluid pages, and none of the reservation's.
+#[test]
+fn a_section_with_fluid_pages_keeps_none_of_a_freed_reservation() {
+    let (mut host, mut reserved) = host(alloc(true), 0);
+    let grant = reserved.acquire(&name("cache"), 9 * PAGES).unwrap();
+    let freed = reserved.free(&mut host, &name("cache")).unwrap();
+    assert_eq!((freed.free_list_pages, freed.kept_pages), (8 * PAGES + 5, 0));
+    assert_eq!(reserved.release(&host.memory, &grant), Ok(vec![]));
+    assert_eq!((host.frames.owned_bytes(), reserved.fluid().count()), (0, 64 * PAGES));
+}
+
+#[test]
+fn what_holds_nothing_is_not_freed() {
+    let (mut with, mut reserved) = host(alloc(true), 0);
+    assert_eq!(reserved.free(&mut with, &name("other")), Err(FreeError::NotReserved(name("other"))));
+    let group = SectionName::new("cache", Scope::Group(1)).unwrap();
+    assert_eq!(reserved.free(&mut with, &group), Err(FreeError::NotReserved(group)));
+    reserved.free(&mut with, &name("cache")).unwrap();
+    assert_eq!(reserved.free(&mut with, &name("cache")), Err(FreeError::AlreadyFreed(name("cache"))));
+    let (mut before, mut reserved) = host(Change { freed: Some(true), ..Change::default() }, 0);
     let _grant = reserved.acquire(&name("cache"), PAGES).unwrap();
-    assert_eq!(reserved.free(&mut host, &name("cache")), Ok(0));
+    assert_eq!(reserved.free(&mut before, &name("cache")), Err(FreeError::AlreadyFreed(name("cache"))));
     assert_eq!(reserved.fluid().count(), 63 * PAGES - 1);
+    let (mut starved, mut reserved) = host(alloc(true), 57 * PAGES);
+    let why = reserved.refused()[0].why;
+    let refused = reserved.free(&mut starved, &name("cache")).unwrap_err();
+    assert_eq!(refused, FreeError::NotHonoured { name: name("cache"), why });
+    assert_eq!((starved.frames.owned_bytes(), reserved.fluid().count()), (0, 64 * PAGES));
 }
 
 #[test]
