@@ -5,7 +5,7 @@ mod kernel;
 
 use common::kernel::{image, jump_back};
 use common::user::User;
-use common::{QUIET, Scratch, run};
+use common::{QUIET, Scratch, command, ended, run};
 use kernel::Kernel;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -270,6 +270,93 @@ fn a_run_of_several_guests_is_controlled_as_well() {
     let (ended, _) = run.end();
     assert_eq!(ended.status.code(), Some(9), "{ended:?}");
     assert!(String::from_utf8_lossy(&ended.stdout).contains("interrupted"), "{ended:?}");
+}
+
+/// Reserves `line` in the registry `file`.
+fn reserve(file: &str, line: &str) {
+    let words = ["reserve", "add"].into_iter().chain(line.split_whitespace()).chain(["--file", file]);
+    run(words).succeeded();
+}
+
+/// A guest maps a part of the reservation `part`; the others are not used.
+#[test]
+fn reservations_are_freed_on_a_running_host() {
+    const PART: u64 = 256 + 1;
+    let scratch = Scratch::new();
+    let (registry, json) = (scratch.text("registry.toml"), scratch.text("out.json"));
+    reserve(&registry, "cache --size 4M --alloc");
+    reserve(&registry, "part --size 3M --alloc --zeroed");
+    reserve(&registry, "pool --size 2M --group 5");
+    reserve(&registry, "bare --size 2M --no-page-tables");
+    let before = fs::read(&registry).unwrap();
+    let host = scratch.write(
+        "host.toml",
+        "processors = 1\nconfig = { scheme = \"nested\" }\nsection = [{ name = \"part\", size = \"1M\" }]\n\
+         guest = [{ name = \"a\", workload = \"spin\", memory = \"64M\", sections = [{ name = \"part\" }] }]\n",
+    );
+    let listening = Run::start(scratch, &["run", &host, "--reserved-memory", &registry, "--json", &json]);
+    let socket = listening.scratch.text("socket");
+    let free = |words: &str| {
+        let words = ["reserve", "free"].into_iter().chain(words.split_whitespace()).chain(["--control", &socket]);
+        ended(command(words).env("PAGEWALK_RESERVED_MEMORY", &registry))
+    };
+    let said = free("cache").succeeded().stdout;
+    let count = |line: &str| line.trim_end().split_once("is now ").expect(line).1.split(';').next().unwrap().to_owned();
+    let fluid: u64 = count(&said).parse().expect("a number of pages");
+    assert_eq!(
+        said,
+        format!(
+            "freed on the host at {socket}: cache: 1027 pages to the free list, 1027 to the fluid page count, which is now {fluid}\n"
+        )
+    );
+    free("cache").failed(1, &[&socket, "the memory of cache is freed already"]);
+    let said = free("part").succeeded().stdout;
+    let rest = 768 + 3 - PART;
+    assert!(said.contains(&format!("part: {rest} pages to the free list, {rest} to the")), "{said}");
+    assert!(said.ends_with(&format!("is now {}; {PART} more follow when the section ends\n", fluid + rest)), "{said}");
+    free("other").failed(1, &[&socket, "nothing is reserved for other"]);
+    free("pool").failed(1, &[&socket, "nothing is reserved for pool"]);
+    free("a/b").failed(2, &["a/b"]);
+    free("bare --file x").failed(2, &["--file", "--control"]);
+    let fluid = fluid + rest + 513;
+    let printed = run(["ctl", &socket, "free", "pool", "--group", "5"]).succeeded().stdout;
+    let printed: Value = serde_json::from_str(&printed).unwrap();
+    let of = |key: &str| printed[key].as_u64().unwrap_or_else(|| panic!("{key}: {printed}"));
+    assert_eq!((&printed["name"], of("group"), of("fluid_pages")), (&"pool".into(), 5, fluid));
+    assert_eq!((of("free_list_pages"), of("returned_pages"), of("kept_pages")), (0, 513, 0));
+    let mut client = listening.client();
+    let bare = client.answer(r#"{"do":"free","name":"bare","group":null}"#);
+    assert_eq!((bare["returned_pages"].as_u64(), bare["fluid_pages"].as_u64()), (Some(512), Some(fluid + 512)));
+    assert!(client.refusal(r#"{"do":"free","name":"a b"}"#).contains("`a b` is not a valid name"));
+    client.answer(r#"{"do":"quit"}"#);
+    let (ended, _scratch) = listening.end();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+    assert_eq!(fs::read(&registry).unwrap(), before, "the registry's file stays as it is");
+    let report: Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let freed = report["reserved_memory"]["freed"].as_array().expect("a list");
+    let names: Vec<_> = freed.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cache", "part", "pool", "bare"]);
+    assert_eq!(freed[2], printed, "a report has what the reply had");
+    let at_start = report["reserved_memory"]["fluid_pages"].as_u64().expect("a number of pages");
+    assert_eq!(freed[0]["fluid_pages"].as_u64(), Some(at_start + 1027));
+    free("cache").failed(1, &[&socket]);
+}
+
+#[test]
+fn boot_frees_reservations_as_well_and_a_host_without_any_has_none() {
+    let registry = Scratch::new();
+    let file = registry.text("registry.toml");
+    reserve(&file, "cache --size 4M");
+    let run = Run::endless(&["--scheme", "nested", "--reserved-memory", &file]);
+    let socket = format!("unix:{}", run.scratch.text("socket"));
+    common::run(["reserve", "free", "cache", "--control", &socket]).succeeded();
+    run.client().answer(r#"{"do":"quit"}"#);
+    run.end();
+    let run = Run::endless(&[]);
+    let socket = run.scratch.text("socket");
+    common::run(["reserve", "free", "cache", "--control", &socket]).failed(1, &["nothing is reserved for cache"]);
+    run.client().answer(r#"{"do":"quit"}"#);
+    run.end();
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! What became of sections, for reports.
+//! What became of sections, for reports; and reservations that are freed while guests run.
 
 use crate::machine::Machine;
-use crate::sections::{GuestFigures, ReservedFigures, SectionFigures};
+use crate::sections::serve::free_reservation;
+use crate::sections::{FreedFigures, GuestFigures, ReservedFigures, SectionFigures};
+use memory::registry::{FreeError, SectionName};
 
 impl Machine {
     /// Every section of the host, in the plan's order, as it was when it was looked at last.
@@ -16,7 +18,16 @@ impl Machine {
         self.state.sections.as_ref()?.ledger.guests.get(&vmid)
     }
 
-    /// What became of the registry when the machine started.
+    /// Frees the reservation `name` now. That takes no simulated time. What its section has of it follows when that ends.
+    ///
+    /// # Errors
+    /// [`FreeError`]: nothing has changed.
+    pub fn free_reservation(&mut self, name: &SectionName) -> Result<FreedFigures, FreeError> {
+        let now = self.elapsed();
+        free_reservation(&mut self.state, name, now)
+    }
+
+    /// What became of the registry when the machine started, and what was freed since then.
     #[must_use]
     pub fn reserved_memory(&self) -> Option<&ReservedFigures> {
         self.state.sections.as_ref().map(|sections| &sections.ledger.reserved)

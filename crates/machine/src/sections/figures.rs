@@ -2,7 +2,7 @@
 
 use hypervisor::Vm;
 use hypervisor::section::{SectionAccess, SectionManager, Window, WindowTables};
-use memory::registry::SectionName;
+use memory::registry::{Freed, SectionName};
 use memory::section::{FaultCounts, FileCounts, SectionId, SectionKind};
 use std::collections::BTreeMap;
 use types::{Cycles, Gpa, PageSize, Vmid};
@@ -69,7 +69,7 @@ pub struct WindowFigures {
     pub map_time: Cycles,
 }
 
-/// Reserved memory, when the machine had started.
+/// Reserved memory: counts of when the machine had started, and what was freed since then.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReservedFigures {
     /// Fluid pages that may still be promised.
@@ -78,6 +78,19 @@ pub struct ReservedFigures {
     pub minimum_fluid_pages: u64,
     /// Reservations that did not fit: a line each, which begins with the name.
     pub refused: Vec<String>,
+    /// Those that were freed during the run, in their order.
+    pub freed: Vec<FreedFigures>,
+}
+
+/// A reservation that was freed during the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FreedFigures {
+    /// The reservation.
+    pub name: SectionName,
+    /// When.
+    pub at: Cycles,
+    /// What that gave back.
+    pub freed: Freed,
 }
 
 /// Figures, noted as they come.

@@ -9,7 +9,7 @@ pub(crate) mod serve;
 pub(crate) mod start;
 mod table_bytes;
 
-pub use figures::{GuestFigures, ReservedFigures, SectionFigures, ShadowMemory, WindowFigures};
+pub use figures::{FreedFigures, GuestFigures, ReservedFigures, SectionFigures, ShadowMemory, WindowFigures};
 pub use hypervisor::section::SectionAccess;
 pub use memory::section::{FaultCounts, FileCounts};
 pub use plan::{GuestSection, GuestSections, PlacementError, SectionPlan, SectionStore, Wish, place};

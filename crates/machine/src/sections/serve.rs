@@ -1,11 +1,13 @@
-//! Sections while guests run: faults, and the ends of guests and of the run.
+//! Sections while guests run: faults, reservations that are freed, and the ends of guests and of the run.
 
+use super::figures::FreedFigures;
 use super::host::HostSections;
 use crate::results::events::EventKind;
 use crate::state::{MachineState, Processor};
 use hypervisor::section::{SectionFault, SectionHost, SectionManager};
 use hypervisor::{FlushTlbs, NestedFaultOutcome, PageUnavailable, Vm};
 use memory::FrameRange;
+use memory::registry::{FreeError, SectionName};
 use memory::section::FileCounts;
 use mmu::Fence;
 use types::{Access, Cycles, Gpa};
@@ -79,6 +81,23 @@ pub(crate) fn fault(
         Ok(SectionFault::Resolved(_)) => Some(Ok(NestedFaultOutcome::Mapped)),
         Err(error) => Some(Err(PageUnavailable::Section(error.to_string()))),
     }
+}
+
+/// Frees the reservation `name` at the time `at`.
+///
+/// # Errors
+/// [`FreeError`]: nothing has changed.
+pub(crate) fn free_reservation(
+    state: &mut MachineState,
+    name: &SectionName,
+    at: Cycles,
+) -> Result<FreedFigures, FreeError> {
+    let MachineState { sections, host, .. } = state;
+    let sections = sections.as_mut().ok_or_else(|| FreeError::NotReserved(name.clone()))?;
+    let freed = sections.manager.reserved_mut().free(host, name)?;
+    let figures = FreedFigures { name: name.clone(), at, freed };
+    sections.ledger.reserved.freed.push(figures.clone());
+    Ok(figures)
 }
 
 /// A guest has ended: it maps no sections any more. A section that no VM maps goes, unless it is permanent.

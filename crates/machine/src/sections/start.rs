@@ -92,6 +92,7 @@ pub(crate) fn start(
         fluid_pages: fluid.count(),
         minimum_fluid_pages: fluid.minimum(),
         refused: reserved.refused().iter().map(ToString::to_string).collect(),
+        freed: Vec::new(),
     };
     let largest = plan.granularity.or(config.scheme.host_page()).unwrap_or_default();
     let manager = SectionManager::new(reserved, sizes.at_most(largest));

@@ -1,5 +1,6 @@
 //! Control of a run: the socket of `boot` and `run`, and `ctl`.
 
+use super::reserve::NameArgs;
 use crate::control::SocketAddress;
 use clap::{Args, Subcommand};
 use config::units::ByteSize;
@@ -66,6 +67,8 @@ pub enum CtlRequest {
         #[arg(value_name = "SIZE", value_parser = balloon_size)]
         size: u64,
     },
+    /// Free a reservation of reserved memory on this host: its memory goes to the free list and to the fluid page count
+    Free(NameArgs),
     /// End the run
     Quit {
         /// The exit code of the run

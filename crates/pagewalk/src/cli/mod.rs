@@ -35,7 +35,7 @@ pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
 pub use recording::{ImportArgs, RecordArgs, SweepArgs, TraceFiles, TraceSpec};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
-pub use reserve::{AddArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
+pub use reserve::{AddArgs, FreeArgs, ModifyArgs, NameArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
 pub use validate::{LastLevelSize, ValidateArgs};
@@ -97,7 +97,7 @@ pub enum Command {
     Calibrate(CalibrateArgs),
     /// Run programs on this machine and in Pagewalk, and print predicted beside measured results
     Validate(ValidateArgs),
-    /// Ask something of a run that has --control: status, pause, resume, statistics, snapshot, balloon, quit
+    /// Ask something of a run that has --control: status, pause, resume, statistics, snapshot, balloon, free, quit
     Ctl(CtlArgs),
     /// Show what a run that has --control does now: instructions per cycle, misses, walks, exits and functions, by interval
     Top(TopArgs),

@@ -15,15 +15,23 @@ pub struct RegistryArgs {
     pub file: Option<PathBuf>,
 }
 
-/// Which reservation is meant.
+/// The name of a reservation.
 #[derive(Args, Clone, Debug)]
-pub struct ReservationArgs {
+pub struct NameArgs {
     /// Name of the reservation, which is that of the section it is for
     #[arg(value_name = "NAME")]
     pub name: String,
     /// The section is that of one group of VMs, and not the whole system's
     #[arg(long, value_name = "N", value_parser = number::<u32, 0, { u32::MAX as u64 }>)]
     pub group: Option<u32>,
+}
+
+/// Which reservation is meant.
+#[derive(Args, Clone, Debug)]
+pub struct ReservationArgs {
+    /// Its name.
+    #[command(flatten)]
+    pub name: NameArgs,
     /// Which registry.
     #[command(flatten)]
     pub registry: RegistryArgs,
@@ -38,8 +46,10 @@ pub enum ReserveCommand {
     Modify(ModifyArgs),
     /// Remove a reservation
     Remove(ReservationArgs),
-    /// Give a reservation's memory back but keep its entry: its section takes fluid memory from then on
-    Free(ReservationArgs),
+    /// Give a reservation's memory back: in the registry's file, for hosts that start from then on, or with --control on a running host alone
+    ///
+    /// The entry stays in the file with its options, and its section takes fluid memory from then on.
+    Free(FreeArgs),
     /// List reservations, what a host does for them, and what it should be tuned to
     Show(ShowArgs),
 }
@@ -96,6 +106,21 @@ pub struct ModifyArgs {
     /// Reserve again what was freed
     #[arg(long, group = "change")]
     pub again: bool,
+}
+
+/// `pagewalk reserve free`.
+#[derive(Args, Clone, Debug)]
+pub struct FreeArgs {
+    /// The reservation.
+    #[command(flatten)]
+    pub name: NameArgs,
+    // Without `env`: a variable that names the file is no conflict with --control.
+    /// The registry's file [env: PAGEWALK_RESERVED_MEMORY] [default: ~/.config/pagewalk/reserved-memory.toml]
+    #[arg(long, value_name = "FILE", conflicts_with = "control")]
+    pub file: Option<PathBuf>,
+    /// Free the reservation on the host that runs with --control unix:PATH (`boot`, `run`), and leave the registry's file as it is
+    #[arg(long, value_name = "PATH")]
+    pub control: Option<PathBuf>,
 }
 
 /// `pagewalk reserve show`.

@@ -1,17 +1,22 @@
 //! `pagewalk reserve`: the reserved memory registry.
 
 use super::outputs::{open_printer, write_report};
-use crate::cli::{AddArgs, ByteSize, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
+use crate::cli::{
+    AddArgs, ByteSize, FreeArgs, ModifyArgs, NameArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs,
+};
+use crate::control::{Connection, FreedReservation, Reply, Request, section_name};
 use crate::error::Failure;
 use crate::output::{Printer, print};
 use crate::setup::configuration;
 use crate::text::cell::Cell;
 use crate::text::table::Table;
 use machine::registry::{
-    Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, Scope, SectionName, StartPlan, Tuning,
+    Change, EditError, Held, Preallocation, Registry, RegistryFile, Reservation, SectionName, StartPlan, Tuning,
     default_path,
 };
 use serde_json::{Value, json};
+use std::env;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use types::PageSize;
 
@@ -24,7 +29,7 @@ pub(super) fn run(command: &ReserveCommand) -> Result<ExitCode, Failure> {
         ReserveCommand::Add(arguments) => add(arguments),
         ReserveCommand::Modify(arguments) => modify(arguments),
         ReserveCommand::Remove(arguments) => edit(arguments, "removed", Registry::remove),
-        ReserveCommand::Free(arguments) => edit(arguments, "freed", |registry, name| registry.free(name).cloned()),
+        ReserveCommand::Free(arguments) => free(arguments),
         ReserveCommand::Show(arguments) => show(arguments),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -63,11 +68,39 @@ fn edit(
     done: &str,
     change: impl FnOnce(&mut Registry, &SectionName) -> Result<Reservation, EditError>,
 ) -> Result<(), Failure> {
-    let scope = arguments.group.map_or(Scope::System, Scope::Group);
-    let name = SectionName::new(&arguments.name, scope).map_err(|error| Failure::Usage(error.to_string()))?;
+    let name = name(&arguments.name)?;
     let file = file(&arguments.registry)?;
     let reservation = file.change(|registry| change(registry, &name))?;
     Ok(print(&format!("{done} in {}: {}\n", file.path().display(), in_words(&reservation)))?)
+}
+
+fn name(arguments: &NameArgs) -> Result<SectionName, Failure> {
+    section_name(&arguments.name, arguments.group).map_err(Failure::Usage)
+}
+
+/// Frees a reservation: in a registry's file, or on a running host.
+fn free(arguments: &FreeArgs) -> Result<(), Failure> {
+    if let Some(socket) = &arguments.control {
+        return free_on_host(&arguments.name, socket);
+    }
+    let file = arguments.file.clone().or_else(|| env::var_os("PAGEWALK_RESERVED_MEMORY").map(PathBuf::from));
+    let reservation = ReservationArgs { name: arguments.name.clone(), registry: RegistryArgs { file } };
+    edit(&reservation, "freed", |registry, name| registry.free(name).cloned())
+}
+
+/// Frees a reservation on the host that listens at `socket`, and prints what that gave back.
+fn free_on_host(arguments: &NameArgs, socket: &Path) -> Result<(), Failure> {
+    // A name that cannot be is bad usage, whatever listens.
+    name(arguments)?;
+    let mut connection = Connection::open(socket)?;
+    let request = Request::Free { name: arguments.name.clone(), group: arguments.group };
+    let answer = match connection.ask(request)? {
+        Reply::Answer(answer) => answer,
+        Reply::Ended => return Err(connection.ended()),
+    };
+    let freed: FreedReservation = serde_json::from_value(answer)
+        .map_err(|error| Failure::Run(format!("{}: not the reply of this version: {error}", socket.display())))?;
+    Ok(print(&format!("freed on the host at {}: {freed}\n", socket.display()))?)
 }
 
 fn in_words(reservation: &Reservation) -> String {
@@ -139,10 +172,7 @@ impl Shown<'_> {
         ];
         let mut table = Table::new("reservations", columns);
         for entry in self.registry.iter() {
-            let group = match entry.name.scope() {
-                Scope::System => Cell::missing(),
-                Scope::Group(group) => Cell::count(group.into()),
-            };
+            let group = entry.name.scope().group().map_or_else(Cell::missing, |group| Cell::count(group.into()));
             let tables = if entry.page_tables { size(entry.table_pages()) } else { Cell::missing() };
             let kind = match entry.preallocation {
                 Preallocation::Fluid => "fluid",
@@ -208,7 +238,7 @@ impl Shown<'_> {
         };
         json!({
             "name": entry.name.text(),
-            "group": match entry.name.scope() { Scope::System => None, Scope::Group(group) => Some(group) },
+            "group": entry.name.scope().group(),
             "bytes": entry.bytes(),
             "alloc": entry.preallocation != Preallocation::Fluid,
             "zeroed": entry.preallocation == Preallocation::Alloc { zeroed: true },

@@ -111,6 +111,10 @@ pub(super) fn run(arguments: &RunArgs) -> Result<ExitCode, Failure> {
         printer.table(figures)?;
         printer.say("\n")?;
     }
+    let freed = report::freed(ran.machines.shared());
+    if !freed.is_empty() {
+        printer.say(&freed)?;
+    }
     let mut profiled = None;
     if let Some(output) = profile {
         let profiles = ran.profiles(&multi_vm);

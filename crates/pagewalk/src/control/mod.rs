@@ -3,19 +3,22 @@
 //! ```text
 //! server.rs ─► listener.rs: the socket, and its file
 //!     ├──────► client.rs: the lines of one connection
-//!     └──────► request.rs, answer.rs: what is asked, and what the machine says
+//!     ├──────► request.rs, answer.rs: what is asked, and what the machine says
+//!     └──────► freed.rs: a reservation that was freed
 //! connection.rs: a client's side, for `ctl` and `top`
 //! ```
 
 mod answer;
 mod client;
 mod connection;
+mod freed;
 mod listener;
 mod request;
 mod server;
 
 pub(crate) use answer::{Guests, counted};
 pub(crate) use connection::{Connection, Reply};
+pub(crate) use freed::{FreedReservation, section_name};
 pub(crate) use listener::SocketAddress;
 pub(crate) use request::Request;
 pub(crate) use server::{Server, Snapshots};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A line that a client sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Request {
     /// How far the run is.
@@ -20,6 +20,14 @@ pub(crate) enum Request {
     Balloon {
         /// A multiple of 4096.
         bytes: u64,
+    },
+    /// A reservation of reserved memory is freed.
+    Free {
+        /// Its name.
+        name: String,
+        /// The group whose section it is for; none for the whole system's.
+        #[serde(default)]
+        group: Option<u32>,
     },
     /// The run ends.
     Quit {
@@ -52,11 +60,15 @@ mod tests {
             Request::Statistics {},
             Request::Snapshot {},
             Request::Balloon { bytes: 4096 },
+            Request::Free { name: "cache".to_owned(), group: Some(5) },
             Request::Quit { status: 3 },
         ];
         for request in all {
             assert_eq!(Request::parse(&serde_json::to_vec(&request).unwrap()), Ok(request));
         }
+        let free = Request::Free { name: "cache".to_owned(), group: None };
+        assert_eq!(Request::parse(br#"{"do":"free","name":"cache","group":null}"#), Ok(free.clone()));
+        assert_eq!(Request::parse(br#"{"do":"free","name":"cache"}"#), Ok(free));
         assert_eq!(Request::parse(b"{\"do\":\"quit\"}"), Ok(Request::Quit { status: 0 }));
     }
 
@@ -68,6 +80,7 @@ mod tests {
         }
         assert!(Request::parse(b"{\"do\":\"quit\",\"status\":256}").is_err());
         assert!(Request::parse(b"{\"do\":\"status\",\"more\":1}").is_err());
+        assert!(Request::parse(br#"{"do":"free"}"#).is_err());
         assert!(Request::parse(b"\xff\xfe").is_err());
     }
 }

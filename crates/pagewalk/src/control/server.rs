@@ -2,6 +2,7 @@
 
 use super::answer::{self, Guests};
 use super::client::{Client, Next};
+use super::freed::{FreedReservation, section_name};
 use super::listener::{Listener, SocketAddress};
 use super::request::Request;
 use crate::interrupt;
@@ -175,6 +176,11 @@ impl Server {
                 self.state = State::Running;
             }
             Request::Balloon { bytes } => machine.set_balloon_target(bytes).map_err(|error| error.to_string())?,
+            Request::Free { name, group } => {
+                let name = section_name(&name, group)?;
+                let freed = machine.free_reservation(&name).map_err(|error| error.to_string())?;
+                return Ok(json!(FreedReservation::from(&freed)));
+            }
             Request::Quit { status } => self.quit = Some(status),
         }
         Ok(answer::status(machine, &self.guests.names, self.state_name()))

@@ -2,11 +2,11 @@
 
 use super::file::MultiVm;
 use super::machines::Machines;
+use crate::control::FreedReservation;
 use crate::text::cell::Cell;
 use crate::text::table::{Column, Table};
 use crate::time_model::fidelity_name;
 use config::units::ByteSize;
-use machine::registry::{Scope, SectionName};
 use machine::sched::{Histogram, spin::SpinReason};
 use machine::sections::{FaultCounts, GuestFigures, SectionFigures, WindowFigures};
 use machine::{Machine, Outcome};
@@ -134,6 +134,12 @@ pub(crate) fn figures_table(multi_vm: &MultiVm, machines: &Machines) -> Option<T
     any.then_some(table)
 }
 
+/// A line for each reservation that was freed during the run.
+pub(crate) fn freed(machine: &Machine) -> String {
+    let freed = machine.reserved_memory().into_iter().flat_map(|reserved| &reserved.freed);
+    freed.map(|figures| format!("freed at cycle {}: {}\n", figures.at.0, FreedReservation::from(figures))).collect()
+}
+
 /// The part of all pCPUs' time that went into scheduling.
 pub(crate) fn overhead(multi_vm: &MultiVm, machines: &Machines) -> f64 {
     machines.scheduling_time().0 as f64 / (machines.elapsed().0.max(1) as f64 * multi_vm.plan.pcpus as f64)
@@ -178,6 +184,7 @@ fn reserved_memory(machine: &Machine) -> Value {
             "fluid_pages": reserved.fluid_pages,
             "minimum_fluid_pages": reserved.minimum_fluid_pages,
             "refused": reserved.refused,
+            "freed": reserved.freed.iter().map(FreedReservation::from).collect::<Vec<_>>(),
         })
     })
 }
@@ -185,7 +192,7 @@ fn reserved_memory(machine: &Machine) -> Value {
 fn section(section: &SectionFigures) -> Value {
     json!({
         "name": section.name.text(),
-        "group": group(&section.name),
+        "group": section.name.scope().group(),
         "bytes": section.bytes,
         "kind": section.kind,
         "shared_table_bytes": section.shared_table_bytes,
@@ -200,7 +207,7 @@ fn of_guest(figures: &GuestFigures) -> Value {
     let window = |window: &WindowFigures| {
         json!({
             "name": window.name.text(),
-            "group": group(&window.name),
+            "group": window.name.scope().group(),
             "at": window.at.0,
             "bytes": window.bytes,
             "access": if window.writable { "rw" } else { "ro" },
@@ -222,13 +229,6 @@ fn of_guest(figures: &GuestFigures) -> Value {
 fn faults(counts: &FaultCounts) -> Value {
     let FaultCounts { global_valid, demand_zero, listed, disk } = *counts;
     json!({ "global_valid": global_valid, "demand_zero": demand_zero, "listed": listed, "disk": disk })
-}
-
-const fn group(name: &SectionName) -> Option<u32> {
-    match name.scope() {
-        Scope::System => None,
-        Scope::Group(group) => Some(group),
-    }
 }
 
 fn entry(multi_vm: &MultiVm, machines: &Machines, outcomes: &[Outcome], guest: usize) -> Value {

@@ -19,7 +19,7 @@ pub(in crate::commands) fn run(arguments: &CtlArgs) -> Result<ExitCode, Failure>
     Ok(ExitCode::SUCCESS)
 }
 
-const fn request(request: &CtlRequest) -> Request {
+fn request(request: &CtlRequest) -> Request {
     match *request {
         CtlRequest::Status => Request::Status {},
         CtlRequest::Pause => Request::Pause {},
@@ -27,6 +27,7 @@ const fn request(request: &CtlRequest) -> Request {
         CtlRequest::Statistics => Request::Statistics {},
         CtlRequest::Snapshot => Request::Snapshot {},
         CtlRequest::Balloon { size } => Request::Balloon { bytes: size },
+        CtlRequest::Free(ref reservation) => Request::Free { name: reservation.name.clone(), group: reservation.group },
         CtlRequest::Quit { status } => Request::Quit { status },
     }
 }
