@@ -76,6 +76,11 @@ pub enum SectionCall {
         /// Its number.
         section: u64,
     },
+    /// Make it again after its end; returns its bytes.
+    Create {
+        /// Its number.
+        section: u64,
+    },
 }
 
 pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualRequest, SbiError> {
@@ -109,6 +114,7 @@ pub(super) fn decode(call: &SbiCall, limits: &Limits) -> Result<ParavirtualReque
         0x30 => ParavirtualRequest::Section(SectionCall::Map { section: first, at: Gpa(second), write: third == 1 }),
         0x31 => ParavirtualRequest::Section(SectionCall::Unmap { section: first }),
         0x32 => ParavirtualRequest::Section(SectionCall::Delete { section: first }),
+        0x33 => ParavirtualRequest::Section(SectionCall::Create { section: first }),
         _ => return Err(SbiError::NotSupported),
     })
 }
@@ -194,6 +200,8 @@ mod tests {
             request(0x32, u64::MAX, 9),
             Ok(ParavirtualRequest::Section(SectionCall::Delete { section: u64::MAX }))
         );
+        assert_eq!(request(0x33, 4, 9), Ok(ParavirtualRequest::Section(SectionCall::Create { section: 4 })));
+        assert_eq!(request(0x34, 4, 9), Err(SbiError::NotSupported));
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! Sections at run time: a guest maps those that its configuration gives it elsewhere or again, takes them out, and deletes them (docs/paravirtual.md).
+//! Sections at run time: a guest maps those that its configuration gives it elsewhere or again, takes them out, deletes them, and
+//! makes them again after their end (docs/paravirtual.md).
 //!
 //! A guest names a section by its number in its device tree, so that it reaches no other, and maps each once at a time: its tables take no more
 //! than what was set aside for its configuration.
 
 use super::host::HostSections;
-use super::plan::GuestSection;
+use super::plan::{GuestSection, SectionStore};
 use crate::results::events::EventKind;
 use crate::sections::serve;
 use crate::state::MachineState;
@@ -13,6 +14,9 @@ use hypervisor::section::{MapRequest, SectionAccess, SectionHost, SectionManager
 use hypervisor::{FlushTlbs, Vm};
 use memory::section::DeleteError;
 use types::{Cycles, Gpa, Vmid};
+
+/// How often guests make sections again in a run. Figures of each are kept until its end.
+const MOST_MADE_AGAIN: usize = 1024;
 
 /// What a guest asks concerning its sections. The work is charged to the processor that it asks on.
 ///
@@ -43,15 +47,17 @@ impl HostSections {
         vmid: Vmid,
         call: SectionCall,
     ) -> Result<u64, SbiError> {
-        let (SectionCall::Map { section, .. } | SectionCall::Unmap { section } | SectionCall::Delete { section }) =
-            call;
+        let (SectionCall::Map { section, .. }
+        | SectionCall::Unmap { section }
+        | SectionCall::Delete { section }
+        | SectionCall::Create { section }) = call;
         let offers = self.offers.get(&vmid).map_or(&[][..], |offers| &offers.windows);
         let offer = usize::try_from(section).ok().and_then(|number| offers.get(number));
         let offer = offer.ok_or(SbiError::InvalidParam)?.clone();
         let mapped = mapped(&self.manager, vmid, &offer);
         match call {
             SectionCall::Map { .. } if mapped.is_some() => Err(SbiError::AlreadyAvailable),
-            SectionCall::Map { write: true, .. } | SectionCall::Delete { .. }
+            SectionCall::Map { write: true, .. } | SectionCall::Delete { .. } | SectionCall::Create { .. }
                 if offer.access == SectionAccess::ReadOnly =>
             {
                 Err(SbiError::Denied)
@@ -79,7 +85,32 @@ impl HostSections {
                 Err(DeleteError::InUse { .. }) => Err(SbiError::Denied),
                 Err(DeleteError::Write { .. } | DeleteError::Absent(_)) => Err(SbiError::Failed),
             },
+            SectionCall::Create { .. } => self.create_again(on, &offer),
         }
+    }
+
+    /// Makes a memory-resident section again that has ended: zeroes, in memory of the registry's choice.
+    fn create_again(
+        &mut self,
+        on: &mut SectionHost<'_, Vec<Vm>, impl FlushTlbs>,
+        offer: &GuestSection,
+    ) -> Result<u64, SbiError> {
+        if self.manager.sections().find(&offer.name).is_some() {
+            return Err(SbiError::AlreadyAvailable);
+        }
+        let plan = self.plans.iter().find(|plan| plan.name == offer.name).ok_or(SbiError::InvalidParam)?;
+        // The sandbox opens no file while guests run.
+        if plan.store != SectionStore::Resident {
+            return Err(SbiError::NotSupported);
+        }
+        if self.ledger.sections.len() >= self.plans.len() + MOST_MADE_AGAIN {
+            return Err(SbiError::Failed);
+        }
+        // Memory is short: too few fluid pages, or no frames for its tables.
+        let created = self.manager.create_resident(on, &plan.name, plan.bytes, plan.lifetime());
+        created.map_err(|_| SbiError::Failed)?;
+        self.ledger.note_sections(&self.manager);
+        Ok(plan.bytes)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sections of a host.
 
 use super::figures::Ledger;
-use super::plan::GuestSections;
+use super::plan::{GuestSections, SectionPlan};
 use hypervisor::section::SectionManager;
 use std::collections::BTreeMap;
 use types::Vmid;
@@ -10,6 +10,8 @@ use types::Vmid;
 pub(crate) struct HostSections {
     pub(crate) manager: SectionManager,
     pub(crate) ledger: Ledger,
+    /// The sections that the host began with.
+    pub(super) plans: Vec<SectionPlan>,
     /// What each guest's configuration gives it.
     pub(super) offers: BTreeMap<Vmid, GuestSections>,
 }

@@ -5,6 +5,7 @@ use core::ops::Range;
 use devices::map::RAM_BASE;
 use hypervisor::section::SectionAccess;
 use memory::registry::SectionName;
+use memory::section::Lifetime;
 use std::path::PathBuf;
 use types::{Gpa, PageSize};
 
@@ -19,6 +20,13 @@ pub struct SectionPlan {
     pub store: SectionStore,
     /// Whether it stays when its last mapper has ended, until the run is over.
     pub permanent: bool,
+}
+
+impl SectionPlan {
+    /// How long it lives.
+    pub(super) const fn lifetime(&self) -> Lifetime {
+        if self.permanent { Lifetime::Permanent } else { Lifetime::Temporary }
+    }
 }
 
 /// What is behind a section.

@@ -15,7 +15,7 @@ use devices::map::RAM_BASE;
 use hypervisor::section::{MapRequest, SectionAccess, SectionManager, VmProfile};
 use hypervisor::{TableDesign, VmError};
 use memory::registry::{Granularities, Preallocation, Registry, ReservedMemory, Tuning, table_pages};
-use memory::section::{BackingFile, Lifetime};
+use memory::section::BackingFile;
 use memory::{FrameRange, HOST_BASE, Host};
 use schemes::{ShadowTables, Walked};
 use std::collections::BTreeMap;
@@ -97,7 +97,7 @@ pub(crate) fn start(
     let largest = plan.granularity.or(config.scheme.host_page()).unwrap_or_default();
     let manager = SectionManager::new(reserved, sizes.at_most(largest));
     let ledger = Ledger { reserved: figures, ..Ledger::default() };
-    Ok(Some(HostSections { manager, ledger, offers: BTreeMap::new() }))
+    Ok(Some(HostSections { manager, ledger, plans: plan.sections.clone(), offers: BTreeMap::new() }))
 }
 
 fn honour(
@@ -195,8 +195,9 @@ impl GuestSections {
 /// [`BuildError`].
 pub(crate) fn create(state: &mut MachineState, plans: &[SectionPlan]) -> Result<(), BuildError> {
     serve::with_sections(state, |HostSections { manager, ledger, .. }, on| {
-        for SectionPlan { name, bytes, store, permanent } in plans {
-            let lifetime = if *permanent { Lifetime::Permanent } else { Lifetime::Temporary };
+        for plan in plans {
+            let SectionPlan { name, bytes, store, .. } = plan;
+            let lifetime = plan.lifetime();
             let file = match store {
                 SectionStore::Resident => {
                     manager.create_resident(on, name, *bytes, lifetime)?;
@@ -229,7 +230,7 @@ pub(crate) fn map(
     let (vmid, links) = (vm.vmid(), vm.links_sections());
     vm.reach(&mut state.host, plan.end()).map_err(VmError::from)?;
     let costs = state.costs.clone();
-    serve::with_sections(state, |HostSections { manager, ledger, offers }, on| {
+    serve::with_sections(state, |HostSections { manager, ledger, offers, .. }, on| {
         offers.insert(vmid, plan.clone());
         manager.add_vm(VmProfile {
             vmid,
