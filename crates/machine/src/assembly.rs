@@ -3,6 +3,7 @@
 pub(crate) mod build_error;
 mod footprint;
 mod harts;
+pub(crate) mod host_change;
 pub(crate) mod host_plan;
 pub(crate) mod image;
 pub(crate) mod independence;
@@ -11,6 +12,7 @@ pub(crate) mod memory_needs;
 use crate::sections::start;
 use crate::{
     assembly::build_error::BuildError,
+    assembly::host_change::HostChange,
     assembly::host_plan::{GuestPlan, HostPlan},
     assembly::image::{Image, VirtioKind},
     caches::Caches,
@@ -125,7 +127,11 @@ impl Machine {
         let dispatch = Dispatch::new(Parameters { slice: plan.slice }, model.scheduling, plan.pause_limits);
         // Who has processors of its own throughout is not looked at: its `pause` costs it nothing.
         let looks = plan.guests.iter().any(|guest| guest.allocation == Allocation::Shared && guest.spin.acts());
-        let looks = looks || plan.changes.iter().any(|change| change.allocation == Allocation::Shared);
+        let looks = looks
+            || plan
+                .changes
+                .iter()
+                .any(|planned| matches!(planned.change, HostChange::Allocation { allocation: Allocation::Shared, .. }));
         let isa = hart::Isa { spins_exit: looks, ..harts::isa(config) };
         if let Some(models) = pace.fast_forward {
             fast_forward::set_aside(&mut state, models);

@@ -23,7 +23,8 @@ mod state;
 
 pub use assembly::build_error::BuildError;
 pub use assembly::card_address;
-pub use assembly::host_plan::{AllocationChange, GuestPlan, HostPlan};
+pub use assembly::host_change::{HostChange, PlannedChange, RefusedChange};
+pub use assembly::host_plan::{GuestPlan, HostPlan};
 pub use assembly::image::{Image, Share, VirtioKind};
 pub use assembly::independence::Dependence;
 pub use assembly::memory_needs::{LEAST_LINUX_MEMORY, LEAST_MEMORY, guest_host_bytes};

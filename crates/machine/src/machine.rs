@@ -27,7 +27,7 @@ pub use recording::{RecordError, Recorded};
 use crate::sections::serve;
 use crate::state::primary_region;
 use crate::{
-    assembly::host_plan::AllocationChange,
+    assembly::host_change::{HostChange, PlannedChange, RefusedChange},
     code::Code,
     console::Console,
     pace::Pace,
@@ -94,10 +94,10 @@ pub struct Machine {
     pub(crate) pace: Pace,
     /// By guest.
     pub(crate) records: Vec<Record>,
-    /// Changes of allocation to come, in order.
-    pub(crate) changes: Vec<AllocationChange>,
+    /// Changes to come, in order.
+    pub(crate) changes: Vec<PlannedChange>,
     /// Changes that could not be made, and why.
-    refused: Vec<String>,
+    refused: Vec<RefusedChange>,
     /// Whether a walk of each guest is recorded.
     pub(crate) records_walks: bool,
     /// Who is shown how far the run is.
@@ -295,10 +295,9 @@ impl Machine {
             return Advance::GoesOn;
         }
         if self.changes.first().is_some_and(|change| change.at <= next) {
-            let AllocationChange { guest, allocation, .. } = self.changes.remove(0);
-            if let Err(error) = self.allocate(guest, &allocation) {
-                self.refused.push(format!("guest {guest}: {error}"));
-            }
+            let change = self.changes.remove(0);
+            let refused = self.change(change).err();
+            self.refused.extend(refused);
             return Advance::GoesOn;
         }
         let waits = Cycles(next.0.saturating_sub(turn.map_or(self.elapsed(), |turn| self.clock_of_pcpu(turn.index)).0));
@@ -539,9 +538,19 @@ impl Machine {
         }
     }
 
-    /// Changes of allocation that could not be made, one line each.
+    /// Makes a planned change.
+    fn change(&mut self, PlannedChange { at, change }: PlannedChange) -> Result<(), RefusedChange> {
+        match change {
+            HostChange::Allocation { guest, allocation } => {
+                self.allocate(guest, &allocation).map_err(|error| RefusedChange::Allocation { guest, error })
+            }
+            HostChange::Free(name) => Ok(serve::free_reservation(&mut self.state, &name, at).map(|_| ())?),
+        }
+    }
+
+    /// Planned changes that could not be made, in their order.
     #[must_use]
-    pub fn refused_changes(&self) -> &[String] {
+    pub fn refused_changes(&self) -> &[RefusedChange] {
         &self.refused
     }
 

@@ -7,7 +7,7 @@ use config::units::ByteSize;
 use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::{AllocationChange, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{GuestPlan, HostChange, HostPlan, Image, LEAST_MEMORY, Machine, Outcome, PlannedChange};
 use types::Cycles;
 
 /// A quarter of a millisecond of the default host.
@@ -186,10 +186,9 @@ fn a_guest_that_shakes_hands_calls_while_it_shares_and_spins_while_it_does_not()
         guest.allocation = allocation;
         let mut other = vos("misbehave=spin", 1, SpinMethod::Wapd);
         other.background = true;
-        let change = |(at, allocation): &(u64, Allocation)| AllocationChange {
+        let change = |(at, allocation): &(u64, Allocation)| PlannedChange {
             at: Cycles(*at),
-            guest: 0,
-            allocation: allocation.clone(),
+            change: HostChange::Allocation { guest: 0, allocation: allocation.clone() },
         };
         let changes = changes.iter().map(change).collect();
         let plan = HostPlan { pcpus: 4, slice: SLICE, guests: vec![guest, other], changes, ..HostPlan::default() };

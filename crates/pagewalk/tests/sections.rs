@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::kernel::{A0, A1, A6, A7, ECALL, addi, image, jump_back, lui};
 use common::{Ended, Scratch, command, ended, number};
 use serde_json::Value;
 use std::fs;
@@ -155,6 +156,99 @@ fn the_registry_decides_and_a_second_run_is_the_same() {
     assert!(end.code == Some(0) && end.stderr.starts_with("pagewalk: reserved memory: much: 16417 pages"), "{end:#?}");
     assert_eq!(report(&scratch)["sections"][0]["kind"], "alloc");
     assert_eq!(report(&scratch)["reserved_memory"]["refused"].as_array().unwrap().len(), 1);
+}
+
+/// A kernel that lets a moment pass, takes its section out, so that it ends, makes it again, maps it at the old place, and stores there.
+/// It ends with status 0, or with 1 if a call failed or what it stored is not there.
+fn makes_its_section_again() -> Vec<u8> {
+    const A2: u32 = 12;
+    const T0: u32 = 5;
+    const S0: u32 = 8;
+    const S1: u32 = 9;
+    const FAILED: u32 = 0x101 << 20 | 0x2013;
+    const DONE: u32 = 0x100 << 20 | 0x2013;
+    // beq register, x0, 8.
+    let over_if_zero = |register: u32| 8 << 7 | register << 15 | 0x63;
+    let shift_left = |register: u32, bits: u32| bits << 20 | register << 15 | 1 << 12 | register << 7 | 0x13;
+    let call = |function: i32| [addi(A0, 0, 0), addi(A6, 0, function), ECALL, over_if_zero(A0), FAILED];
+    let mut code = vec![
+        // A million instructions.
+        lui(T0, 0x80),
+        addi(T0, T0, -1),
+        // bne t0, x0, -4.
+        0xfe02_9ee3,
+        // a7 = 0x08504157; s0 = 1 << 32.
+        lui(A7, 0x8504),
+        addi(A7, A7, 0x157),
+        addi(S0, 0, 1),
+        shift_left(S0, 32),
+    ];
+    code.extend(call(0x31));
+    code.extend(call(0x33));
+    code.extend([addi(A1, S0, 0), addi(A2, 0, 1)]);
+    code.extend(call(0x30));
+    code.extend([
+        addi(S1, 0, 7),
+        // sd s1, 0(s0); ld t0, 0(s0); xor t0, t0, s1.
+        S1 << 20 | S0 << 15 | 3 << 12 | 0x23,
+        S0 << 15 | 3 << 12 | T0 << 7 | 0x03,
+        S1 << 20 | T0 << 15 | 4 << 12 | T0 << 7 | 0x33,
+        over_if_zero(T0),
+        FAILED,
+        DONE,
+        jump_back(0),
+    ]);
+    image(&code)
+}
+
+/// Once a reservation was freed, its name's section can only be fluid (Noel and Karkhanis 1998, "Freeing Reserved Memory").
+#[test]
+fn a_section_that_is_made_after_its_reservation_was_freed_takes_fluid_pages() {
+    let scratch = Scratch::new();
+    scratch.write("kernel.img", makes_its_section_again());
+    let registry = scratch.text("reserved.toml");
+    ended(&mut command(["reserve", "add", "cache", "--size", "4M", "--alloc", "--file", &registry])).succeeded();
+    let guest = "[[guest]]\nname = 'a'\nguest = 'kernel.img'\nrun = ''\n\
+                 sections = [{ name = 'cache', at = 0x1_0000_0000 }]\n";
+    let text = host(&section("cache", "4M", "")) + guest;
+    let change = |keys: &str| format!("{text}[[change]]\nat_us = 10\n{keys}\n");
+    let kinds = || {
+        let report = report(&scratch);
+        let kinds: Vec<_> = report["sections"].as_array().unwrap().iter().map(|one| one["kind"].clone()).collect();
+        (kinds, report["reserved_memory"]["freed"].clone())
+    };
+    run(&scratch, &text).succeeded();
+    assert_eq!(kinds(), (vec!["alloc".into(), "alloc".into()], Value::Array(vec![])), "without the change");
+
+    let said = run(&scratch, &change("free = 'cache'")).succeeded().stdout;
+    assert!(said.contains("freed at cycle 24000: cache: 0 pages to the free list, 0 to the fluid"), "{said}");
+    let (after, freed) = kinds();
+    assert_eq!(after, ["alloc", "fluid"], "the one that was there keeps its pages until its end");
+    let of = |key: &str| number(&freed, &format!("/0/{key}"));
+    // All of it is in use: 1024 pages, and 3 of its tables.
+    assert_eq!((of("free_list_pages"), of("returned_pages"), of("kept_pages")), (0, 0, 1027));
+    // At a clock of 2.4 GHz.
+    assert_eq!(of("at"), 24_000);
+    let first = fs::read(scratch.path("out.json")).unwrap();
+    assert_eq!(number(&report(&scratch), "/sections/1/faults/demand_zero"), 1);
+    run(&scratch, &change("free = 'cache'")).succeeded();
+    assert_eq!(fs::read(scratch.path("out.json")).unwrap(), first, "a second run is the same to the byte");
+
+    let refused = "a free of reserved memory was refused: ";
+    run(&scratch, &change("free = 'other'")).failed(1, &[refused, "nothing is reserved for other"]);
+    run(&scratch, &change("free = 'cache'\ngroup = 5"))
+        .failed(1, &[refused, "nothing is reserved for cache of group 5"]);
+    let twice = change("free = 'cache'\n[[change]]\nat_us = 11\nfree = 'cache'");
+    run(&scratch, &twice).failed(1, &[refused, "the memory of cache is freed already"]);
+    run(&scratch, &change("free = 'cache'\nguest = 'a'")).failed(2, &["host.toml", "change: guest"]);
+    run(&scratch, &change("guest = 'a'")).failed(2, &["host.toml", "change: allocation"]);
+    ended(&mut command(["reserve", "add", "much", "--size", "64M", "--alloc", "--file", &registry])).succeeded();
+    let small = change("free = 'much'").replace("timeout", "host_memory = '48M'\ntimeout");
+    let end = run(&scratch, &small);
+    assert!(
+        end.code == Some(1) && end.stderr.contains("because it refused the reservation when it started: 16417 pages"),
+        "{end:#?}"
+    );
 }
 
 #[test]

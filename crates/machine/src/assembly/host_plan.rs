@@ -1,6 +1,7 @@
 //! A host and its guests: how many pCPUs, and who gets them.
 
 use crate::{
+    assembly::host_change::PlannedChange,
     assembly::image::Image,
     sections::{GuestSections, SectionPlan},
 };
@@ -21,8 +22,8 @@ pub struct HostPlan {
     pub pause_limits: PauseLoopLimits,
     /// In their order.
     pub guests: Vec<GuestPlan>,
-    /// Changes of allocation during the run.
-    pub changes: Vec<AllocationChange>,
+    /// What changes during the run.
+    pub changes: Vec<PlannedChange>,
     /// The reserved memory registry.
     pub registry: Registry,
     /// Memory that guests share.
@@ -53,17 +54,6 @@ impl HostPlan {
         // No VM shares: the slice is of no importance.
         Self { pcpus: harts * images.len(), slice: Cycles(1), guests: guests.collect(), ..Self::default() }
     }
-}
-
-/// A change of how a guest gets its pCPUs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AllocationChange {
-    /// When.
-    pub at: Cycles,
-    /// Which guest, in the plan's order.
-    pub guest: usize,
-    /// To what.
-    pub allocation: Allocation,
 }
 
 /// One guest.

@@ -22,8 +22,8 @@ pub enum Dependence {
     /// A guest waits for a pCPU that another has.
     #[error("guests share pCPUs")]
     Pcpus,
-    /// The allocation of pCPUs changes.
-    #[error("the allocation of pCPUs changes")]
+    /// The allocation of pCPUs changes, or reserved memory is freed.
+    #[error("the host changes during the run")]
     Changes,
     /// The run ends when others have ended.
     #[error("a guest runs in the background, until the others have ended")]
@@ -107,7 +107,8 @@ fn is_written(device: &VirtioKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assembly::host_plan::{AllocationChange, GuestPlan};
+    use crate::assembly::host_change::{HostChange, PlannedChange};
+    use crate::assembly::host_plan::GuestPlan;
     use crate::assembly::image::Image;
     use config::ConfigBuilder;
     use devices::BlockConfig;
@@ -141,7 +142,8 @@ mod tests {
         let disk = |mode| VirtioKind::Block(BlockConfig { path: "d".into(), mode, id: String::new() });
         assert_eq!(dependence(|_, _| ()), None);
         assert_eq!(dependence(|plan, _| device(plan, disk(ImageMode::Overlay))), None);
-        let change = AllocationChange { at: Cycles(9), guest: 0, allocation: Allocation::Shared };
+        let change = HostChange::Allocation { guest: 0, allocation: Allocation::Shared };
+        let change = PlannedChange { at: Cycles(9), change };
         for (expected, found) in [
             (Dependence::OneGuest, dependence(|plan, _| plan.guests.truncate(1))),
             (Dependence::Pcpus, dependence(|plan, _| plan.guests[1].allocation = Allocation::Shared)),

@@ -1,5 +1,7 @@
 //! The TOML file of `pagewalk run`; its keys are documented in docs/hosting-howto.md.
 
+use super::allocation::AllocationKey;
+use super::change::ChangeKeys;
 use super::sections::{self, SectionKeys, SharingKeys, WindowKeys};
 use crate::cli::{DiskSpec, FileSpec, LinuxArgs, NetKind, ShareSpec};
 use crate::error::Failure;
@@ -12,8 +14,8 @@ use config::units::{ByteSize, PageSizeName};
 use config::{Config, ConfigBuilder, FastForwardName};
 use keys::suggestion::unknown;
 use machine::registry::{Registry, document as registry_text};
-use machine::sched::{Allocation, PauseLoopLimits, PcpuId, spin::SpinMethod};
-use machine::{AllocationChange, GuestPlan, HostPlan};
+use machine::sched::{PauseLoopLimits, spin::SpinMethod};
+use machine::{GuestPlan, HostPlan, PlannedChange};
 use serde::Deserialize;
 use std::path::Path;
 use std::str::FromStr;
@@ -112,43 +114,6 @@ impl GuestKeys {
 
     fn sharing(&self) -> SharingKeys<'_> {
         SharingKeys { sections: &self.sections, group: self.group, quota: self.quota }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ChangeKeys {
-    at_us: u64,
-    guest: String,
-    allocation: AllocationKey,
-}
-
-/// `"shared"`, or the numbers of dedicated pCPUs.
-#[derive(Deserialize, Clone)]
-#[serde(untagged)]
-enum AllocationKey {
-    Word(Shared),
-    Pcpus(Vec<usize>),
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum Shared {
-    Shared,
-}
-
-impl Default for AllocationKey {
-    fn default() -> Self {
-        Self::Word(Shared::Shared)
-    }
-}
-
-impl AllocationKey {
-    fn allocation(&self) -> Allocation {
-        match self {
-            Self::Word(Shared::Shared) => Allocation::Shared,
-            Self::Pcpus(pcpus) => Allocation::Dedicated(pcpus.iter().copied().map(PcpuId).collect()),
-        }
     }
 }
 
@@ -260,11 +225,9 @@ pub(crate) fn of_text(
     if multi_vm.names.is_empty() || multi_vm.plan.guests.iter().all(|guest| guest.background) {
         return Err(wrong("guest: no guest in the foreground, so that the run would be over at once".to_owned()));
     }
-    for change in &file.change {
-        let guest = multi_vm.names.iter().position(|name| *name == change.guest);
-        let guest = guest.ok_or_else(|| wrong(format!("change: there is no guest `{}`", change.guest)))?;
-        let allocation = change.allocation.allocation();
-        multi_vm.plan.changes.push(AllocationChange { at: cycles(change.at_us), guest, allocation });
+    for keys in &file.change {
+        let change = keys.change(&multi_vm.names).map_err(wrong)?;
+        multi_vm.plan.changes.push(PlannedChange { at: cycles(keys.at_us), change });
     }
     multi_vm.plan.pcpus = file.processors;
     multi_vm.plan.slice = cycles(file.slice_us).max(Cycles(1));
@@ -375,6 +338,7 @@ impl MultiVm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::sched::Allocation;
 
     fn read_text(text: &str) -> Result<MultiVm, Failure> {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,5 +1,7 @@
 //! A host with several guests: its file, what comes out of a run, and its timeline.
 
+mod allocation;
+mod change;
 pub(crate) mod file;
 pub(crate) mod machines;
 pub(crate) mod methods;

@@ -261,7 +261,7 @@ impl Ran {
 
     pub(crate) fn judge(&self, multi_vm: &MultiVm) -> Result<ExitCode, Failure> {
         if let Some(refused) = self.machines.shared().refused_changes().first() {
-            return Err(Failure::Run(format!("a change of allocation was refused: {refused}")));
+            return Err(Failure::Run(refused.to_string()));
         }
         if let Some(problem) = self.machines.shared().section_problems().first() {
             return Err(Failure::Run(problem.clone()));

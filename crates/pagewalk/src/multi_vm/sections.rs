@@ -73,7 +73,7 @@ impl WindowKeys {
 pub(crate) fn host(keys: &[SectionKeys], windows: &[&WindowKeys]) -> Result<Vec<SectionPlan>, String> {
     let mut plans: Vec<SectionPlan> = Vec::new();
     for SectionKeys { name, group, size, kind, path, permanent } in keys {
-        let name = SectionName::new(name, scope(*group)).map_err(|error| format!("section: name: {error}"))?;
+        let name = SectionName::new(name, Scope::of(*group)).map_err(|error| format!("section: name: {error}"))?;
         let wrong = |problem: &str| Err(format!("section `{name}`: {problem}"));
         if plans.iter().any(|plan| plan.name == name) {
             return wrong("name: two sections have it");
@@ -148,11 +148,4 @@ fn find<'p>(plans: &'p [SectionPlan], window: &WindowKeys, group: Option<u32>) -
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         format!("sections: there is no section {} for it (there is {there})", window.name)
     })
-}
-
-const fn scope(group: Option<u32>) -> Scope {
-    match group {
-        Some(group) => Scope::Group(group),
-        None => Scope::System,
-    }
 }
