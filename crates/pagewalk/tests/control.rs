@@ -187,6 +187,14 @@ fn ctl_asks_and_prints_the_answer() {
     run(["boot", "--control", &socket]).failed(2, &["--control", "is not unix:PATH"]);
 }
 
+/// The path that was connected to had lost its first slash.
+#[test]
+fn ctl_takes_an_absolute_path_as_the_run_has_it() {
+    let listening = Run::endless(&[]);
+    run(["ctl", &format!("unix:{}", listening.scratch.text("socket")), "quit"]).succeeded();
+    assert_eq!(listening.end().0.status.code(), Some(0));
+}
+
 #[test]
 fn malformed_requests_get_one_error_each_and_stop_nothing() {
     let run = Run::endless(&[]);

@@ -3,7 +3,9 @@
 use super::request::Request;
 use crate::error::Failure;
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,7 +38,9 @@ impl Connection {
     /// # Errors
     /// [`Failure::Run`]: nothing listens there.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let path = path.strip_prefix("unix:").unwrap_or(path).to_path_buf();
+        // Of the text: `Path::strip_prefix` takes the slash of an absolute path away as well.
+        let text = path.as_os_str().as_bytes();
+        let path = PathBuf::from(OsStr::from_bytes(text.strip_prefix(b"unix:").unwrap_or(text)));
         match connect(&path) {
             Ok(stream) => Ok(Self { path, stream: BufReader::new(stream) }),
             Err(error) => Err(failed(&path, &error)),
