@@ -70,7 +70,7 @@ fn pages_of_zeroes_are_known_and_not_read() {
 #[test]
 fn pages_that_go_to_frames_of_any_order_are_the_same_as_each_alone() {
     let mut used = PageSet::default();
-    for page in [0..40, 41..300, 511..512].into_iter().chain([3 * CHUNK / PAGE..3 * CHUNK / PAGE + 1]) {
+    for page in [0..40, 41..300, 511..512].into_iter().chain(std::iter::once(3 * CHUNK / PAGE..3 * CHUNK / PAGE + 1)) {
         used.insert(page.start * PAGE, page.end * PAGE);
     }
     // Backwards by four, with every other page of the second half left out, and the last chunk at the end.

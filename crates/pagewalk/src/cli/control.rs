@@ -1,6 +1,6 @@
 //! Control of a run: the socket of `boot` and `run`, and `ctl`.
 
-use super::reserve::NameArgs;
+use super::values::NameArgs;
 use crate::control::SocketAddress;
 use clap::{Args, Subcommand};
 use config::units::ByteSize;

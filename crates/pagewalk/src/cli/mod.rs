@@ -35,12 +35,14 @@ pub use profile::{HeatmapCounts, ObserveArgs, ProfileArgs, ProfileFormat};
 pub use recording::{ImportArgs, RecordArgs, SweepArgs, TraceFiles, TraceSpec};
 pub use report::ReportArgs;
 pub use reproduce::ReproduceArgs;
-pub use reserve::{AddArgs, FreeArgs, ModifyArgs, NameArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
+pub use reserve::{AddArgs, FreeArgs, ModifyArgs, RegistryArgs, ReservationArgs, ReserveCommand, ShowArgs};
 pub use run::{BenchArgs, BootArgs, CompareArgs, ConfigArgs, ExplainArgs, LinuxArgs, MachineArgs, ReservedMemoryArgs};
 pub use sandbox::{SandboxArgs, SandboxMode};
 pub use validate::{LastLevelSize, ValidateArgs};
 pub(crate) use values::{COPY_TAG, address, is_tag};
-pub use values::{CommandSpec, CopySpec, Copying, DiskSpec, FileSpec, NetKind, Setting, ShareSpec, WorkloadSpec};
+pub use values::{
+    CommandSpec, CopySpec, Copying, DiskSpec, FileSpec, NameArgs, NetKind, Setting, ShareSpec, WorkloadSpec,
+};
 pub use vlm::VlmArgs;
 
 use crate::error::Failure;

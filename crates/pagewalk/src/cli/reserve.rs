@@ -2,7 +2,7 @@
 
 use super::format::FormatArgs;
 use super::run::ConfigArgs;
-use super::values::number;
+use super::values::{NameArgs, number};
 use clap::{ArgGroup, Args, Subcommand};
 use config::units::ByteSize;
 use std::path::PathBuf;
@@ -13,17 +13,6 @@ pub struct RegistryArgs {
     /// The registry's file [default: ~/.config/pagewalk/reserved-memory.toml]
     #[arg(long, value_name = "FILE", env = "PAGEWALK_RESERVED_MEMORY")]
     pub file: Option<PathBuf>,
-}
-
-/// The name of a reservation.
-#[derive(Args, Clone, Debug)]
-pub struct NameArgs {
-    /// Name of the reservation, which is that of the section it is for
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// The section is that of one group of VMs, and not the whole system's
-    #[arg(long, value_name = "N", value_parser = number::<u32, 0, { u32::MAX as u64 }>)]
-    pub group: Option<u32>,
 }
 
 /// Which reservation is meant.

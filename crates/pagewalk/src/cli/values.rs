@@ -1,6 +1,6 @@
 //! Values of arguments that are more than a word.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use config::units::ByteSize;
 use machine::{Share, TAG_BYTES};
 use std::ffi::OsStr;
@@ -240,6 +240,17 @@ pub(crate) fn address(text: &str) -> Result<Gpa, String> {
         None => text.parse().ok(),
     };
     number.map(Gpa).ok_or_else(|| format!("`{text}` is not an address such as 0x80200000"))
+}
+
+/// The name of a reservation.
+#[derive(Args, Clone, Debug)]
+pub struct NameArgs {
+    /// Name of the reservation, which is that of the section it is for
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The section is that of one group of VMs, and not the whole system's
+    #[arg(long, value_name = "N", value_parser = number::<u32, 0, { u32::MAX as u64 }>)]
+    pub group: Option<u32>,
 }
 
 #[cfg(test)]

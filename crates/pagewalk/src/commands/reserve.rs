@@ -94,7 +94,7 @@ fn free_on_host(arguments: &NameArgs, socket: &Path) -> Result<(), Failure> {
     name(arguments)?;
     let mut connection = Connection::open(socket)?;
     let request = Request::Free { name: arguments.name.clone(), group: arguments.group };
-    let answer = match connection.ask(request)? {
+    let answer = match connection.ask(&request)? {
         Reply::Answer(answer) => answer,
         Reply::Ended => return Err(connection.ended()),
     };

@@ -51,7 +51,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`Failure::Run`]: the run refuses, or what listens is no run.
-    pub(crate) fn ask(&mut self, request: Request) -> Result<Reply, Failure> {
+    pub(crate) fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
         let line = match self.exchange(request) {
             Ok(line) => line,
             Err(error) if has_ended(&error) => return Ok(Reply::Ended),
@@ -68,8 +68,8 @@ impl Connection {
         Err(failed(&self.path, &reply.get("error").and_then(Value::as_str).unwrap_or("no reply of a run")))
     }
 
-    fn exchange(&mut self, request: Request) -> io::Result<Vec<u8>> {
-        let mut line = serde_json::to_vec(&request)?;
+    fn exchange(&mut self, request: &Request) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(request)?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line)?;
         let mut reply = Vec::new();

@@ -201,7 +201,7 @@ impl LinuxGuest {
         let wanted: Vec<&str> = devices.iter().flat_map(|device| device.modules()).copied().collect();
         match source {
             ModuleSource::Base => self.fetched_modules(&self.base, &wanted),
-            ModuleSource::Set(name) => self.fetched_modules(&*self.listings(name)?, &wanted),
+            ModuleSource::Set(name) => self.fetched_modules(&self.listings(name)?, &wanted),
             ModuleSource::Directory { path, release } => directory_modules(path, release, &wanted),
             ModuleSource::Nowhere => Ok(Vec::new()),
         }

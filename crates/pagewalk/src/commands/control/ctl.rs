@@ -12,7 +12,7 @@ use std::process::ExitCode;
 /// [`Failure::Run`]: nothing listens there, or the run refuses.
 pub(in crate::commands) fn run(arguments: &CtlArgs) -> Result<ExitCode, Failure> {
     let mut connection = Connection::open(&arguments.socket)?;
-    match connection.ask(request(&arguments.request))? {
+    match connection.ask(&request(&arguments.request))? {
         Reply::Answer(answer) => print(&String::from_utf8_lossy(&json(&answer)?))?,
         Reply::Ended => return Err(connection.ended()),
     }

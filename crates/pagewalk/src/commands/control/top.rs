@@ -55,7 +55,7 @@ fn draw(connection: &mut Connection, period: Duration) -> Result<ExitCode, Failu
                 Some(Wish::Quit) => return Ok(ExitCode::SUCCESS),
                 Some(Wish::Pause) => {
                     let request = if screen.toggle_pause() { Request::Pause {} } else { Request::Resume {} };
-                    connection.ask(request)?;
+                    connection.ask(&request)?;
                 }
                 None => {}
             }
@@ -68,7 +68,7 @@ fn draw(connection: &mut Connection, period: Duration) -> Result<ExitCode, Failu
 
 /// Counters up to now; `None` if the run has ended.
 fn sample(connection: &mut Connection) -> Result<Option<Sample>, Failure> {
-    match connection.ask(Request::Statistics {})? {
+    match connection.ask(&Request::Statistics {})? {
         Reply::Answer(answer) => Sample::read(&answer)
             .map(Some)
             .map_err(|error| Failure::Run(format!("not the statistics of this version: {error}"))),
