@@ -1,5 +1,5 @@
 /* Links to a section's leaf tables that are copied, a table above them at a time, from the process that has mapped the section first. vos makes each
- * link by itself. */
+ * link by itself. This is for guests that map one section. */
 #ifndef SERVERS_KERNEL_LINKS_H
 #define SERVERS_KERNEL_LINKS_H
 

@@ -1,5 +1,5 @@
 /* One lock for all changes of memory maps, after OpenVMS's memory management spinlock (Noel and Karkhanis 1998, "Application Start-up and
- * Shut-down Times"): who handles a page fault, maps a section, or deletes an address space holds it. */
+ * Shut-down Times"). A hart that handles a page fault, maps a section, or deletes an address space holds it. */
 #ifndef SERVERS_KERNEL_MAP_LOCK_H
 #define SERVERS_KERNEL_MAP_LOCK_H
 

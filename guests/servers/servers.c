@@ -8,7 +8,7 @@
  * section:    what all map; its first page has the lock and the list
  * iterations: servers, 1 to 500 (30)
  * size:       bytes of a server's private memory (64K)
- * updates:    pages of the section that a server uses, from 0 (8)
+ * updates:    pages of the section that a server uses, from 1 (8)
  * role:       copied, or nothing; copied: the kernel copies the launcher's links to the section's leaf tables into other processes, in place of making
  *             each
  * seed:       of the random places */

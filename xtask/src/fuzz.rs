@@ -1,6 +1,6 @@
 //! Coverage-guided fuzzing: builds the targets of `fuzz/` with libFuzzer, and runs each for a while, two at a time.
 //!
-//! `PAGEWALK_FUZZ_SECONDS` is how long each runs: 40 by default. `PAGEWALK_FUZZ_TARGETS` names some of them, with
+//! `PAGEWALK_FUZZ_SECONDS` is how long each runs: 30 by default. `PAGEWALK_FUZZ_TARGETS` names some of them, with
 //! commas between. Inputs that reach something new are kept in `target/fuzz/NAME`, from where the next run goes on, and [`minimize`] moves to `fuzz/corpus/NAME`
 //! what is worth keeping of them. An input that fails is in `target/fuzz` as well, and the step fails with its path: committed to
 //! `fuzz/regressions/NAME`, it becomes a test.
@@ -18,7 +18,7 @@ use target::Target;
 
 /// Performs the step: fuzzes every target, and prints a table of what was executed and reached.
 pub(crate) fn perform() -> Result<(), Failure> {
-    let seconds = std::env::var("PAGEWALK_FUZZ_SECONDS").unwrap_or_else(|_| "40".to_owned());
+    let seconds = std::env::var("PAGEWALK_FUZZ_SECONDS").unwrap_or_else(|_| "30".to_owned());
     let seconds: u32 =
         seconds.parse().map_err(|_| format!("PAGEWALK_FUZZ_SECONDS={seconds}: not a number of seconds"))?;
     let targets = target::named()?;

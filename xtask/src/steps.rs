@@ -116,7 +116,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "fuzz",
-        summary: "every fuzz target, steered by coverage, for 40 seconds each or PAGEWALK_FUZZ_SECONDS",
+        summary: "every fuzz target, steered by coverage, for 30 seconds each or PAGEWALK_FUZZ_SECONDS",
         tiers: FULL,
         needed_by: None,
         run: fuzz::perform,

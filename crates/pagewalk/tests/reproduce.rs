@@ -236,25 +236,19 @@ fn results(paper: &str) -> Value {
 }
 
 #[test]
-fn the_1998_paper_has_the_verdicts_that_are_kept() {
-    let scratch = Scratch::new();
-    let (verdicts, cache) = (scratch.text("v.json"), scratch.text("cache"));
-    let shown = run(["reproduce", "noel1998", "--cache", &cache, "--verdicts", &verdicts]).succeeded().stdout;
-    let of = |report: &Value| -> Vec<(String, String)> {
-        let text = |claim: &Value, key: &str| claim[key].as_str().unwrap().to_owned();
-        report["claims"].as_array().unwrap().iter().map(|claim| (text(claim, "id"), text(claim, "verdict"))).collect()
-    };
-    let measured = serde_json::from_slice(&fs::read(verdicts).unwrap()).unwrap();
-    assert_eq!(of(&measured), of(&results("noel1998")), "run pagewalk reproduce noel1998 --verdicts, and see why");
+fn the_numbers_of_the_1998_paper_are_the_kept_ones() {
+    // Its number is of this process's memory.
+    let shown = numbers_are_as_kept("noel1998", Some("once-resident"));
     assert!(shown.contains("OpenVMS Alpha") && shown.contains("Of 20 claims "), "{shown}");
 }
 
 /// The first two repeats of a paper's short size give each claim and each cause the numbers in experiments/results/, from which its verdict is computed again by
-/// another test: a change that could flip one is seen. All repeats would take four times as long.
-fn numbers_are_as_kept(paper: &str) {
+/// another test: a change that could flip one is seen. All repeats would take longer, of most papers four times as long. The numbers of the claim
+/// `inexact` may differ by a hundredth. What the command printed is the result.
+fn numbers_are_as_kept(paper: &str, inexact: Option<&str>) -> String {
     let scratch = Scratch::new();
     let (json, cache) = (scratch.text("r.json"), scratch.text("cache"));
-    run(["reproduce", paper, "--cache", &cache, "--json", &json, "--repeats", "2"]).succeeded();
+    let shown = run(["reproduce", paper, "--cache", &cache, "--json", &json, "--repeats", "2"]).succeeded().stdout;
     let report: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
     let numbers = |list: &Value| -> Vec<f64> {
         let numbers = list.as_array().unwrap().iter();
@@ -266,13 +260,14 @@ fn numbers_are_as_kept(paper: &str) {
     for (claim, kept) in claims {
         let id = &claim["id"];
         assert_eq!(id, &kept["id"]);
+        let tolerance = if id.as_str() == inexact { 1e-2 } else { 1e-9 };
         let mut pairs = vec![(numbers(&claim["ours"]["values"]), numbers(&kept["ours"]))];
         if kept["cause"].is_array() {
             pairs.push((numbers(&claim["cause"]["ours"]["values"]), numbers(&kept["cause"])));
             causes += 1;
         }
         for (ours, before) in pairs {
-            let same = ours.iter().zip(&before).all(|(one, other)| (one - other).abs() <= 1e-9 * other.abs());
+            let same = ours.iter().zip(&before).all(|(one, other)| (one - other).abs() <= tolerance * other.abs());
             assert!(
                 ours.len() == 2 && before.len() == 2 && same,
                 "{paper}, {id}: {ours:?} in place of {before:?}; run pagewalk reproduce {paper} --verdicts, and see why"
@@ -280,18 +275,19 @@ fn numbers_are_as_kept(paper: &str) {
         }
     }
     assert!(causes > 5, "{causes} claims with causes");
+    shown
 }
 
 #[test]
 #[ignore = "a minute: a quarter of the comparisons of the workload jobs"]
 fn the_1985_paper_has_the_numbers_that_are_kept() {
-    numbers_are_as_kept("umeno1985");
+    numbers_are_as_kept("umeno1985", None);
 }
 
 #[test]
 #[ignore = "minutes: a quarter of the runs of hosts of several guests"]
 fn the_1995_paper_has_the_numbers_that_are_kept() {
-    numbers_are_as_kept("umeno1995");
+    numbers_are_as_kept("umeno1995", None);
 }
 
 #[test]
