@@ -1,4 +1,4 @@
-//! Which frames are free: one bit for each, with summaries above, so that the next free frame is found in as many steps as there are levels.
+//! Which frames are free: one bit for each, with summaries above, so that the search for the next free frame takes one step for each level.
 //!
 //! A host whose frames are [placed](super::Placement) at random has nearly as many runs of free frames as free frames. A sorted map of runs is
 //! then a large tree, and each frame that is taken splits a run: with 1 GiB in such an order, that was most of the time that a guest's pages took.

@@ -3,7 +3,7 @@
 //! ```text
 //! server.rs ─► listener.rs: the socket, and its file
 //!     ├──────► client.rs: the lines of one connection
-//!     ├──────► request.rs, answer.rs: what is asked, and what the machine says
+//!     ├──────► request.rs, answer.rs: what a client may request, and what the machine replies
 //!     └──────► freed.rs: a reservation that was freed
 //! connection.rs: a client's side, for `ctl` and `top`
 //! ```
