@@ -1,5 +1,6 @@
 //! What is measured of a guest: its regions of interest, which it marks, or all of its run.
 
+use super::profile::{A0, A1};
 use super::recording::{self, RecordError, Recorded};
 use super::{instructions, intervals, pages, profile, trace};
 use crate::bus::{ReplayError, Source};
@@ -49,11 +50,22 @@ impl Machine {
                 return Some(Outcome::Finished((number & 0xff) as u8));
             }
             5 => return self.capture_if_ready(),
-            6 => profile::figure(self, self.harts_of(guest).start + self.state.current.hart),
+            6 => self.take_figure(guest),
             // Any other HINT is one: it does nothing.
             _ => {}
         }
         None
+    }
+
+    /// The guest reports `a1` as the figure with the name at `a0`. One whose name cannot be read is dropped.
+    fn take_figure(&mut self, guest: usize) {
+        let index = self.harts_of(guest).start + self.state.current.hart;
+        let hart = &self.vcpus[index].hart;
+        let value = hart.register(A1);
+        let name = profile::name_at(self, index, hart.register(A0));
+        if !name.is_empty() {
+            self.records[guest].figures.set(name, value);
+        }
     }
 
     /// A guest is in a region of interest from here on.

@@ -11,8 +11,8 @@ use types::{Access, Gpa, Gva, PagingMode};
 /// The longest name of a range or a figure, in bytes.
 const LONGEST_NAME: u64 = 64;
 
-const A0: u8 = 10;
-const A1: u8 = 11;
+pub(super) const A0: u8 = 10;
+pub(super) const A1: u8 = 11;
 const A2: u8 = 12;
 
 /// Profiles from now on. To be called before the machine runs.
@@ -131,18 +131,8 @@ pub(super) fn name_range(machine: &mut Machine, index: usize) {
     }
 }
 
-/// vCPU `index`, whose turn it is, reports `a1` as the figure with the name at `a0`. One whose name cannot be read is dropped.
-pub(super) fn figure(machine: &mut Machine, index: usize) {
-    let vcpu = &machine.vcpus[index];
-    let (guest, value) = (vcpu.guest, vcpu.hart.register(A1));
-    let name = name_at(machine, index, vcpu.hart.register(A0));
-    if !name.is_empty() {
-        machine.records[guest].figures.set(name, value);
-    }
-}
-
 /// The name at a virtual address of a hart, up to its zero byte. Empty where it cannot be read without an effect.
-fn name_at(machine: &Machine, index: usize, at: u64) -> String {
+pub(super) fn name_at(machine: &Machine, index: usize, at: u64) -> String {
     (0..LONGEST_NAME)
         .map_while(|offset| peek(machine, index, at.wrapping_add(offset)).filter(|&byte| byte != 0))
         .map(|byte| if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '?' })
