@@ -3,7 +3,7 @@
 //! Most instructions need no report. The bus says after each one whether anything is outstanding that the next instructions may wait for; if not, only the events
 //! that are long by themselves are reported until one is.
 
-use types::Access;
+use types::{Access, PageGroups};
 
 /// Whether a bus wants reports: a constant, so that the engines of other buses contain nothing of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,33 +22,24 @@ pub enum Reports {
 #[repr(C)]
 pub struct Outstanding {
     pub(crate) registers: u64,
-    /// Not zero where a page walk is under way.
-    pub(crate) walks: u64,
-}
-
-/// Whether page walks are under way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Walks {
-    /// None is.
-    None,
-    /// Some are: a load may wait for one of them although it hits.
-    UnderWay,
+    /// Pages that walks are under way for.
+    pub(crate) walks: PageGroups,
 }
 
 impl Outstanding {
     /// Nothing: only long events have to be reported.
-    pub const NOTHING: Self = Self { registers: 0, walks: 0 };
+    pub const NOTHING: Self = Self { registers: 0, walks: PageGroups::NONE };
 
     /// Whatever it may be: everything has to be reported.
-    pub const ANYTHING: Self = Self::something(RegisterSet::ALL, Walks::UnderWay);
+    pub const ANYTHING: Self = Self::something(RegisterSet::ALL, PageGroups::ALL);
 
-    /// Something: all loads and stores have to be reported, and the instructions that read or write one of these registers. While no walk is under
-    /// way, a load needs no report that reads and writes none of them, changes nothing in the caches, and is of a line that is not
-    /// [under way](crate::models::UnderWayLayout).
+    /// Something: all loads and stores have to be reported, and the instructions that read or write one of these registers. A load needs no
+    /// report that reads and writes none of them, changes nothing in the caches, is of a line that is not
+    /// [under way](crate::models::UnderWayLayout), and of a page that no walk is under way for.
     #[inline]
     #[must_use]
-    pub const fn something(registers: RegisterSet, walks: Walks) -> Self {
-        Self { registers: registers.0 | 1, walks: walks as u64 }
+    pub const fn something(registers: RegisterSet, walks: PageGroups) -> Self {
+        Self { registers: registers.0 | 1, walks }
     }
 
     /// Whether nothing is outstanding.

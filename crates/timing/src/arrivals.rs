@@ -32,6 +32,11 @@ impl<K: PartialEq + Copy> Arrivals<K> {
         self.list.push((key, arrives));
     }
 
+    /// What is in the list. Some of it may have arrived.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = K> {
+        self.list.iter().map(|&(key, _)| key)
+    }
+
     /// When all of it has arrived.
     pub(crate) fn latest(&self) -> Ticks {
         self.latest
@@ -52,6 +57,8 @@ pub(crate) struct LineArrivals {
     latest: Ticks,
     /// How many lines of the list there are of each group.
     counts: Box<[u16; GROUPS]>,
+    /// Of each group that has any, the place in the list of the one that came last.
+    places: Box<[u16; GROUPS]>,
     /// Lines in the list with which it is cleared of those that have arrived.
     most: usize,
 }
@@ -68,51 +75,93 @@ const fn group(line: Line) -> usize {
 
 impl LineArrivals {
     pub(crate) fn new() -> Self {
-        Self { list: Vec::new(), latest: Ticks(0), counts: Box::new([0; GROUPS]), most: LEAST_DROPPED }
+        let groups = || Box::new([0; GROUPS]);
+        Self { list: Vec::new(), latest: Ticks(0), counts: groups(), places: groups(), most: LEAST_DROPPED }
     }
 
-    /// When a line arrives, if that is later than `now`.
+    /// When a line arrives, if that is later than `now`. Nothing will ask for times before that.
     #[inline]
-    pub(crate) fn find(&self, now: Ticks, line: Line) -> Option<Ticks> {
-        if self.counts[group(line)] == 0 {
+    pub(crate) fn find(&mut self, now: Ticks, line: Line) -> Option<Ticks> {
+        if self.may_have(line) { self.find_in_list(now, line) } else { None }
+    }
+
+    /// Whether a line may be under way.
+    #[inline]
+    pub(crate) fn may_have(&self, line: Line) -> bool {
+        self.counts[group(line)] != 0
+    }
+
+    /// A line that has arrived is dropped, so that its next use finds an empty group.
+    #[inline(never)]
+    fn find_in_list(&mut self, now: Ticks, line: Line) -> Option<Ticks> {
+        let place = self.place(line)?;
+        let (_, arrives) = self.list[place];
+        if arrives <= now {
+            self.remove(place);
             return None;
         }
-        self.find_in_list(now, line)
+        Some(arrives)
     }
 
-    #[inline(never)]
-    fn find_in_list(&self, now: Ticks, line: Line) -> Option<Ticks> {
-        // It is mostly one of the latest: that of a load whose line is stored to next.
-        let known = self.list.iter().rev().find(|&&(known, _)| known == line);
-        known.map(|&(_, arrives)| arrives).filter(|&arrives| arrives > now)
+    /// The place in the list of a line whose group is not empty.
+    #[inline]
+    fn place(&self, line: Line) -> Option<usize> {
+        let group = group(line);
+        let place = usize::from(self.places[group]);
+        if self.list[place].0 == line {
+            return Some(place);
+        }
+        // Groups of two are rare.
+        if self.counts[group] == 1 { None } else { self.list.iter().position(|&(known, _)| known == line) }
+    }
+
+    /// Removes the line in a place. The last of the list takes the place.
+    fn remove(&mut self, place: usize) {
+        let (line, _) = self.list.swap_remove(place);
+        let group_of_line = group(line);
+        self.counts[group_of_line] -= 1;
+        if let Some(&(moved, _)) = self.list.get(place)
+            && usize::from(self.places[group(moved)]) == self.list.len()
+        {
+            self.places[group(moved)] = place as u16;
+        }
+        if self.counts[group_of_line] > 0
+            && let Some(other) = self.list.iter().rposition(|&(known, _)| group(known) == group_of_line)
+        {
+            self.places[group_of_line] = other as u16;
+        }
     }
 
     /// A line is under way, and arrives then, whatever was known of it before. Nothing will ask for times before `now`.
     #[inline]
     pub(crate) fn expect(&mut self, line: Line, arrives: Ticks, now: Ticks) {
         self.latest = self.latest.max(arrives);
-        if self.counts[group(line)] != 0
-            && let Some(known) = self.list.iter_mut().rev().find(|(known, _)| *known == line)
+        if self.may_have(line)
+            && let Some(place) = self.place(line)
         {
-            known.1 = arrives;
+            self.list[place].1 = arrives;
             return;
         }
         if self.list.len() >= self.most {
             self.drop_arrived(now);
         }
         self.counts[group(line)] += 1;
+        self.places[group(line)] = self.list.len() as u16;
         self.list.push((line, arrives));
     }
 
     /// Drops the lines that have arrived by `now`. If most of them have not, the list may become longer.
     #[inline(never)]
-    fn drop_arrived(&mut self, now: Ticks) {
+    pub(crate) fn drop_arrived(&mut self, now: Ticks) {
         let counts = &mut self.counts;
         self.list.retain(|&(line, arrives)| {
             let stays = arrives > now;
             counts[group(line)] -= u16::from(!stays);
             stays
         });
+        for (&(line, _), place) in self.list.iter().zip(0..) {
+            self.places[group(line)] = place;
+        }
         self.most = LEAST_DROPPED.max(2 * self.list.len());
     }
 
@@ -128,10 +177,11 @@ impl LineArrivals {
 
     /// Becomes a copy of another list, without an allocation where there is room.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { list, latest, counts, most } = other;
+        let Self { list, latest, counts, places, most } = other;
         self.list.clone_from(list);
         (self.latest, self.most) = (*latest, *most);
         *self.counts = **counts;
+        *self.places = **places;
     }
 }
 
@@ -153,6 +203,25 @@ mod tests {
         assert_eq!(lines.counts[group(one)], 1, "the other has been dropped");
         assert_eq!(lines.list, [(one, Ticks(200))]);
         assert_eq!(lines.latest(), Ticks(200));
+    }
+
+    /// Lines of few groups, so that many groups have several, against a map.
+    #[test]
+    fn lines_of_the_same_groups_are_told_apart() {
+        let mut random = testing::Random::new(11);
+        let (mut lines, mut obvious) = (LineArrivals::new(), std::collections::BTreeMap::new());
+        for now in 0..20_000 {
+            let line = random.below(5) * GROUPS as u64 + random.below(9);
+            let expected = obvious.get(&line).copied().filter(|&arrives| arrives > Ticks(now));
+            assert_eq!(lines.find(Ticks(now), Line(line)), expected, "{line} at {now}");
+            if random.below(3) == 0 {
+                let arrives = Ticks(now + random.below(60));
+                lines.expect(Line(line), arrives, Ticks(now));
+                obvious.insert(line, arrives);
+            }
+            let counts: u16 = lines.counts.iter().sum();
+            assert_eq!(usize::from(counts), lines.list.len());
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     ticks::{Index, Ticks},
     time::{Stalls, Time},
 };
-use types::{Cycles, Gva};
+use types::{Cycles, Gva, PageGroups};
 
 /// Whether the clocks differ.
 ///
@@ -49,7 +49,7 @@ pub struct Core {
 /// Where the state of a core lies that a caller may look at by itself, to see that an instruction needs no report.
 ///
 /// A load needs none that hits the L1D and the first level of TLBs, names no register of [`Core::waiting`], and waits for no line and no walk: the count of
-/// its line is zero in both tables, and [`Core::walks`] says no.
+/// its line is zero in both tables, and [`Core::walks`] has not its page.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreState {
     /// The branch predictor.
@@ -194,11 +194,25 @@ impl Core {
         }
     }
 
-    /// Whether a page walk may be under way when the instruction at `index` is dispatched.
+    /// Pages that walks may be under way for when the instruction at `index` is dispatched.
     #[inline]
     #[must_use]
-    pub fn walks(&self, index: Index) -> bool {
-        self.real.walks(index) || (self.clocks == Clocks::Apart && self.ideal.walks(index))
+    pub fn walks(&self, index: Index) -> PageGroups {
+        match self.clocks {
+            Clocks::Joined => self.real.walks(index),
+            Clocks::Apart => self.real.walks(index).and(self.ideal.walks(index)),
+        }
+    }
+
+    /// Whether a load that the L1D and the first level of TLBs answer has to be reported while something is outstanding: it names one of these registers. A caller may
+    /// see the same by [`Self::state`].
+    #[inline]
+    #[must_use]
+    pub fn load_matters(&self, index: Index, hit: Hit, names: Registers) -> bool {
+        self.waiting().intersects(names)
+            || self.real.has_under_way(hit.line)
+            || self.ideal.has_under_way(hit.line)
+            || self.walks(index).may_have(hit.address)
     }
 
     /// The other part, for a branch whose condition reads `sources`.
@@ -284,6 +298,8 @@ impl Core {
 
     /// Nothing is outstanding in either clock: from here on they differ by a constant.
     fn join(&mut self) {
+        // The ideal clock has nothing under way. Its lines would be compared as long as it rests.
+        self.ideal.forget_lines();
         let Time { stalls, translation, walking: _ } = self.time();
         self.before = Before { ideal: stalls, real: self.real.stalls(), translation };
         self.clocks = Clocks::Joined;

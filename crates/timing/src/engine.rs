@@ -2,7 +2,7 @@
 
 use crate::{
     dispatched::{Answer, Dispatched, Issued},
-    event::{Access, Level, Load, Operation, Register, Registers, Serialize, Store, Translation},
+    event::{Access, Level, Line, Load, Operation, Register, Registers, Serialize, Store, Translation},
     misses::{Misses, Prefetched, Use, User},
     model::CoreModel,
     scoreboard::Scoreboard,
@@ -13,7 +13,7 @@ use crate::{
     walkers::{Lookup, Walkers},
     window::Window,
 };
-use types::Gva;
+use types::{Gva, PageGroups};
 
 /// The state of an out-of-order core that its time depends on. The predictor and the prefetchers are elsewhere: they see the order of the program,
 /// which no clock changes.
@@ -195,15 +195,26 @@ impl Engine {
         &mut self.misses
     }
 
+    /// Whether a line may be under way.
+    #[inline]
+    pub(crate) fn has_under_way(&self, line: Line) -> bool {
+        self.misses.has_under_way(line)
+    }
+
+    /// Nothing is outstanding: no line is under way.
+    pub(crate) fn forget_lines(&mut self) {
+        self.misses.forget_lines();
+    }
+
     /// Counts of the lines under way.
     pub(crate) fn lines_under_way(&self) -> *const u16 {
         self.misses.lines_under_way()
     }
 
-    /// Whether a walk may be under way when the instruction at `index` is dispatched.
+    /// Pages that walks may be under way for when the instruction at `index` is dispatched.
     #[inline]
-    pub(crate) fn walks(&self, index: Index) -> bool {
-        self.walkers.latest() > self.window.earliest(index)
+    pub(crate) fn walks(&self, index: Index) -> PageGroups {
+        self.walkers.under_way(self.window.earliest(index))
     }
 
     /// Lines that were prefetched by a decision of another clock, after an access that requested its line at a time.

@@ -84,7 +84,7 @@ impl Misses {
 
     /// When a line that is in the L1D, or on its way there, arrives for an instruction dispatched at `dispatch`; `None` if it is there by then.
     #[inline]
-    fn arrival(&self, line: Line, dispatch: Ticks) -> Option<Ticks> {
+    fn arrival(&mut self, line: Line, dispatch: Ticks) -> Option<Ticks> {
         self.lines.find(dispatch, line)
     }
 
@@ -193,6 +193,17 @@ impl Misses {
     /// The time beyond that of the first level that a line of instructions takes.
     pub(crate) fn fetch_latency(&self, found: Level) -> Ticks {
         self.latencies[found as usize].since(self.l1_latency())
+    }
+
+    /// Whether a line may be under way.
+    #[inline]
+    pub(crate) fn has_under_way(&self, line: Line) -> bool {
+        self.lines.may_have(line)
+    }
+
+    /// All lines have arrived.
+    pub(crate) fn forget_lines(&mut self) {
+        self.lines.drop_arrived(Ticks(u64::MAX));
     }
 
     /// Counts of the lines under way ([`LineArrivals::counts`]).

@@ -7,7 +7,7 @@ use crate::{
     slots::Slots,
     ticks::Ticks,
 };
-use types::Gva;
+use types::{Gva, PageGroups};
 
 /// A page that a walk looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +19,11 @@ struct Page {
 impl Page {
     const fn of(address: Gva, shift: u8) -> Self {
         Self { number: address.0 >> shift, shift }
+    }
+
+    /// Its base pages.
+    const fn groups(self) -> PageGroups {
+        PageGroups::of_page(Gva(self.number << self.shift), self.shift)
     }
 }
 
@@ -38,6 +43,8 @@ pub(crate) struct Lookup<'w> {
 pub(crate) struct Walkers {
     walkers: Slots,
     pages: Arrivals<Page>,
+    /// The pages of the list.
+    groups: PageGroups,
     l2_tlb: Ticks,
     /// Time from the start of each walk to its end, summed.
     walking: Ticks,
@@ -45,7 +52,13 @@ pub(crate) struct Walkers {
 
 impl Walkers {
     pub(crate) fn new(walkers: u32, l2_tlb: Ticks) -> Self {
-        Self { walkers: Slots::new(walkers), pages: Arrivals::new(), l2_tlb, walking: Ticks(0) }
+        Self {
+            walkers: Slots::new(walkers),
+            pages: Arrivals::new(),
+            groups: PageGroups::NONE,
+            l2_tlb,
+            walking: Ticks(0),
+        }
     }
 
     /// When the translation of an address is there. A page that a walk is under way for is in the TLBs when that ends.
@@ -59,6 +72,7 @@ impl Walkers {
             Translation::Walk(walk) => {
                 let done = self.walk(walk, time, dispatch, misses).max(arrives);
                 self.pages.expect(Page::of(address, walk.page_shift), done, dispatch);
+                self.groups = self.pages.keys().fold(PageGroups::NONE, |groups, page| groups.and(page.groups()));
                 done
             }
         };
@@ -80,15 +94,21 @@ impl Walkers {
 
     /// Becomes a copy of other walkers, of which there are as many.
     pub(crate) fn copy_from(&mut self, other: &Self) {
-        let Self { walkers, pages, l2_tlb, walking } = other;
+        let Self { walkers, pages, groups, l2_tlb, walking } = other;
         self.walkers.copy_from(walkers);
         self.pages.copy_from(pages);
-        (self.l2_tlb, self.walking) = (*l2_tlb, *walking);
+        (self.groups, self.l2_tlb, self.walking) = (*groups, *l2_tlb, *walking);
     }
 
     /// Time from the start of each walk to its end, summed over all walks.
     pub(crate) fn walking(&self) -> Ticks {
         self.walking
+    }
+
+    /// Pages that walks are under way for at a time: what is of none of them waits for no walk.
+    #[inline]
+    pub(crate) fn under_way(&self, now: Ticks) -> PageGroups {
+        if self.latest() > now { self.groups } else { PageGroups::NONE }
     }
 
     /// When all walks under way have ended.

@@ -258,6 +258,10 @@ fn is_short(uses: &Uses) -> bool {
     uses.level == 0 && uses.translation == Translates::FirstLevel
 }
 
+fn hit(uses: &Uses) -> Hit {
+    Hit { address: Gva(uses.address), line: Line(uses.line) }
+}
+
 fn report_before(core: &mut Core, index: Index, before: &Before) {
     match before {
         Before::FetchTranslation(address, translates) => {
@@ -297,6 +301,11 @@ fn report(core: &mut Core, index: Index, instruction: &Instruction, memory: &mut
             core.branch(index, Branch { pc: *pc, way, sources: set(sources) });
         }
         [Does::Load(_, _, uses) | Does::Store(_, _, uses), ..] if !busy && is_short(uses) => return false,
+        [Does::Load(destination, address, uses)]
+            if is_short(uses) && !core.load_matters(index, hit(uses), set(address).and(named(*destination).set())) =>
+        {
+            return false;
+        }
         [Does::Load(destination, address, uses), rest @ ..] => {
             let references = references(&uses.translation);
             let load = Load {

@@ -2,7 +2,7 @@
 
 use super::{Cores, GuestPages, OwnCore, PrefetchPort, pending::Exited};
 use hart::report::{
-    BranchOutcome, BranchWay, DataKind, DataPlace, DataReport, Outstanding, RegisterSet, Report, Serialize, Walks,
+    BranchOutcome, BranchWay, DataKind, DataPlace, DataReport, Outstanding, RegisterSet, Report, Serialize,
 };
 use timing::{Hit, Index, Load, Operation, Outcome, Registers, Store, Way};
 use types::{Access, Gva};
@@ -84,8 +84,7 @@ impl OwnCore {
     /// Something is outstanding, or may be, behind the instruction at `index`.
     #[inline]
     fn something(&self, index: Index) -> Outstanding {
-        let walks = if self.core.walks(index) { Walks::UnderWay } else { Walks::None };
-        Outstanding::something(RegisterSet(self.core.waiting().bits()), walks)
+        Outstanding::something(RegisterSet(self.core.waiting().bits()), self.core.walks(index))
     }
 
     /// One that is predicted while nothing is outstanding needs no more than the predictor.
@@ -124,7 +123,11 @@ impl OwnCore {
             let hit = Hit { address: Gva(data.address), line: port.caches.line_at(at) };
             match data.kind {
                 DataKind::Load => {
-                    return self.core.load_hit(index, hit, address_of, registers(data.writes).first());
+                    let writes = registers(data.writes);
+                    if self.core.load_matters(index, hit, address_of.and(writes)) {
+                        self.core.load_hit(index, hit, address_of, writes.first());
+                    }
+                    return;
                 }
                 DataKind::Store => return self.core.store_hit(index, hit, address_of, stores),
                 DataKind::Atomic => {}

@@ -24,6 +24,7 @@ use cranelift_codegen::ir::{
     types::{I32, I64},
 };
 use std::mem::offset_of;
+use types::PageGroups;
 
 impl<B: Bus> Emitter<'_, '_, B> {
     /// Whether lines are modelled.
@@ -88,7 +89,11 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let environment = self.environment();
         let walks = (offset_of!(Environment<B>, outstanding) + offset_of!(Outstanding, walks)) as i32;
         let walks = self.f.ins().load(I64, PLAIN, environment, walks);
-        let matters = self.f.ins().bor(matters, walks);
+        // Shifts take the place of a page's group from the lowest bits of its number.
+        let page = self.f.ins().ushr_imm_u(address, i64::from(PageGroups::PAGE_SHIFT));
+        let walks = self.f.ins().ushr(walks, page);
+        let walked = self.f.ins().band_imm_u(walks, 1);
+        let matters = self.f.ins().bor(matters, walked);
         self.rarely(matters, report);
         self.f.ins().jump(next, &[]);
         self.begin(next);
