@@ -4,7 +4,10 @@ use super::translations::{Side, Slot, Translations};
 use crate::{
     Bus, Isa,
     decode::{self, Instruction},
-    engine::{operands::Operands, threaded},
+    engine::{
+        operands::{Operands, Written},
+        threaded,
+    },
     host_page::HostPage,
     microop::{Link, MicroOp, accumulator},
     ops::{Class, Opcode},
@@ -189,11 +192,11 @@ impl<'c, B: Bus> Builder<'c, B> {
 
     fn push(&mut self, opcode: Opcode, imm: i32, (rd, rs1, rs2): (u8, u8, u16)) {
         let op = MicroOp { handler: threaded::handler::<B>(opcode), imm, rd, rs1, rs2 };
-        let names = match B::REPORTS {
-            Reports::None => RegisterSet::default(),
-            Reports::Instructions => Operands::reported(opcode, &op).registers(),
+        let operands = match B::REPORTS {
+            Reports::None => Operands::default(),
+            Reports::Instructions => Operands::reported(opcode, &op),
         };
-        let side = Side { names, ..self.side(opcode) };
+        let side = Side { names: operands.registers(), written: operands.written(), ..self.side(opcode) };
         if let Some(handler) = self.before.replace(opcode).and_then(|before| threaded::pair::<B>(before, opcode)) {
             let before = self.code.ops.last_mut().expect("a micro-op was pushed before");
             // A link is followed by its resolver, which is no pair's first: the latest slot is a micro-op.
@@ -213,6 +216,7 @@ impl<'c, B: Bus> Builder<'c, B> {
 
     fn side(&self, opcode: Opcode) -> Side {
         let (offset, instructions) = (self.offset as u16, self.instructions as u8);
-        Side { opcode, offset, instructions, stores: self.stores as u8, names: RegisterSet::default() }
+        let (names, written) = (RegisterSet::default(), Written::default());
+        Side { opcode, offset, instructions, stores: self.stores as u8, names, written }
     }
 }

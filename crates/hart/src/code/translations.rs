@@ -3,6 +3,7 @@
 use crate::{
     Isa,
     code::{models::ModelLayout, page_slots::PageSlots},
+    engine::operands::Written,
     host_page::HostPage,
     microop::{Link, MicroOp},
     ops::Opcode,
@@ -35,6 +36,8 @@ pub(crate) struct Side {
     pub(crate) stores: u8,
     /// Registers that it reads or writes, for buses that want [reports](crate::report).
     pub(crate) names: RegisterSet,
+    /// Which of them it writes.
+    pub(crate) written: Written,
 }
 
 /// A slot of the arena: a micro-op, or the link behind one that may leave its block.

@@ -6,6 +6,7 @@ use crate::{
     Bus,
     engine::{
         compiled::{Block, reserve},
+        operands::Written,
         threaded,
     },
     hart::SINK,
@@ -58,7 +59,8 @@ impl Unit {
 
 /// Appends what enters block `number` of a unit.
 fn push_entry<B: Bus>(code: &mut Translations, number: i32, offset: u16) {
-    let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0, names: RegisterSet::default() };
+    let (names, written) = (RegisterSet::default(), Written::default());
+    let side = Side { opcode: Opcode::Compiled, offset, instructions: 0, stores: 0, names, written };
     let handler = threaded::handler::<B>(Opcode::Compiled);
     code.push(Slot { op: MicroOp { handler, imm: number, rd: SINK, rs1: OF_UNIT, rs2: 0 } }, side);
     let link = Link { cost: 0, target: std::ptr::null_mut() };

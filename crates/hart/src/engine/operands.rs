@@ -92,9 +92,35 @@ impl Operands {
         }
     }
 
+    /// Which of [`Self::registers`] is written. Operations write one register at most.
+    pub(crate) const fn written(self) -> Written {
+        if self.written.0 == 0 {
+            return Written(0);
+        }
+        let also_read = if self.read.0 & self.written.0 != 0 { Written::ALSO_READ } else { 0 };
+        Written(self.written.0.trailing_zeros() as u8 | also_read)
+    }
+
     /// All of them.
     pub(crate) const fn registers(self) -> RegisterSet {
         self.read.and(self.written).registers()
+    }
+}
+
+/// Which of the registers that an operation names it writes, in a byte: the register's number, and whether the operation also reads it. Zero is none, as x0 is
+/// never written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Written(u8);
+
+impl Written {
+    const ALSO_READ: u8 = 1 << 6;
+
+    /// What an operation reads that names these registers, and what it writes.
+    #[inline(always)]
+    pub(crate) const fn of(self, names: RegisterSet) -> [RegisterSet; 2] {
+        let written = (1 << (self.0 & 63)) & !1;
+        let only_written = if self.0 & Self::ALSO_READ == 0 { written } else { 0 };
+        [RegisterSet(names.0 & !only_written), RegisterSet(written)]
     }
 }
 

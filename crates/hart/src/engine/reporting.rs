@@ -1,9 +1,6 @@
 //! What the engines report to a bus that wants it. For other buses all of it is nothing.
 
-use super::{
-    environment::Environment,
-    operands::{Operands, Set},
-};
+use super::{environment::Environment, operands::Set};
 use crate::{
     Bus,
     hart::Hart,
@@ -81,12 +78,10 @@ impl<B: Bus> Environment<'_, B> {
         let first = hart.retired_before_block(acc);
         for place in 0..number {
             // SAFETY: by the contract.
-            let op = unsafe { &*op.add(place) };
-            let side = self.side(op);
+            let side = self.side(unsafe { op.add(place) });
             if self.outstanding.concerns(side.names) {
-                let Operands { read, written } = Operands::reported(side.opcode, op);
-                let report = Report::Operation { reads: read.registers(), writes: written.registers() };
-                self.outstanding = self.bus().report(first + place as u64, report);
+                let [reads, writes] = side.written.of(side.names);
+                self.outstanding = self.bus().report(first + place as u64, Report::Operation { reads, writes });
             }
         }
     }
@@ -95,10 +90,9 @@ impl<B: Bus> Environment<'_, B> {
     /// As for [`Self::operation`].
     #[inline(never)]
     unsafe fn report_operation(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
-        let opcode = self.opcode(op);
-        // SAFETY: by the contract.
-        let Operands { read, written } = Operands::reported(opcode, unsafe { &*op });
-        self.report_at(hart, op, acc, Report::Operation { reads: read.registers(), writes: written.registers() });
+        let side = self.side(op);
+        let [reads, writes] = side.written.of(side.names);
+        self.report_at(hart, op, acc, Report::Operation { reads, writes });
     }
 
     /// An access of the micro-op at `op` to an address, and where it has found its data.
