@@ -219,16 +219,16 @@ impl Caches {
         self.own[processor].statistics.walk_time += longest;
     }
 
-    /// Looks for a line from the top down, and brings it to where it was missed.
+    /// Looks for a line from the top down, and brings it to where it was missed. Most uses end in the first level, which is a part of the caller.
+    #[inline(always)]
     fn find(&mut self, processor: usize, offset: u64, asks: Asks) -> Found {
-        let OwnCaches { l1d, l1i, l2, l2_contents, statistics, pace: _ } = &mut self.own[processor];
+        let OwnCaches { l1d, l1i, statistics, .. } = &mut self.own[processor];
         // Prefetches and the hypervisor's uses are not counted.
-        let mut uncounted = CacheStatistics::default();
-        let statistics = if asks.is_uncounted() { &mut uncounted } else { statistics };
+        let counted = u64::from(!asks.is_uncounted());
         let first = match asks {
-            Asks::Fetch | Asks::Hypervisor(Access::Execute) => Some((&mut *l1i, &mut statistics.l1i_misses)),
+            Asks::Fetch | Asks::Hypervisor(Access::Execute) => Some((l1i, &mut statistics.l1i_misses)),
             Asks::Data | Asks::Prefetcher(Level::L1) | Asks::Hypervisor(Access::Read | Access::Write) => {
-                Some((&mut *l1d, &mut statistics.l1d_misses))
+                Some((l1d, &mut statistics.l1d_misses))
             }
             Asks::Walker | Asks::Prefetcher(Level::L2 | Level::Llc | Level::Memory) => None,
         };
@@ -236,18 +236,28 @@ impl Caches {
             if l1.use_line(offset) == Used::Hit {
                 return Found::L1;
             }
-            *misses += 1;
-        } else if asks == Asks::Walker && self.walker == WalkerName::L1d && l1d.use_line(offset) == Used::Hit {
+            *misses += counted;
+        } else if asks == Asks::Walker
+            && self.walker == WalkerName::L1d
+            && self.own[processor].l1d.use_line(offset) == Used::Hit
+        {
             return Found::L1;
         }
+        self.find_below(processor, offset, counted)
+    }
+
+    /// The same below the first level. `counted` is 1 for what is a part of the guest's counts, else 0.
+    #[inline(never)]
+    fn find_below(&mut self, processor: usize, offset: u64, counted: u64) -> Found {
+        let OwnCaches { l1d, l1i, l2, l2_contents, statistics, pace: _ } = &mut self.own[processor];
         let mut evicted = None;
         if let Some(l2) = l2 {
-            statistics.l2_accesses += 1;
+            statistics.l2_accesses += counted;
             match l2.use_line(offset) {
                 Used::Hit => return Found::L2,
                 Used::Filled(victim) => evicted = victim,
             }
-            statistics.l2_misses += 1;
+            statistics.l2_misses += counted;
             if let Some(victim) = evicted
                 && *l2_contents == Contents::Inclusive
             {
@@ -258,10 +268,10 @@ impl Caches {
         if self.llc.is_none() {
             return Found::Memory;
         }
-        statistics.llc_accesses += 1;
+        statistics.llc_accesses += counted;
         let found = self.find_in_llc(offset, evicted);
-        if found == Found::Memory && !asks.is_uncounted() {
-            self.own[processor].statistics.llc_misses += 1;
+        if found == Found::Memory {
+            self.own[processor].statistics.llc_misses += counted;
         }
         found
     }

@@ -214,18 +214,19 @@ impl MachineState {
     /// The same where caches are modelled.
     #[inline(never)]
     fn translate_through_caches(&mut self, address: u64, access: Access, stamp: u32) -> Result<Hit, Fault> {
-        let second = self.vm().second_stage_of(self.current.hart);
-        let processor = self.current.processor;
+        let (hart, processor) = (self.current.hart, self.current.processor);
+        let vm = &self.vms[self.current.guest];
         let Self { host, caches: Some(caches), cores, processors, .. } = self else {
             unreachable!("the caller looked")
         };
         let pending = cores.as_mut().map(|cores| cores.pending(processor));
         let mut memory = CachedWalk { memory: &host.memory, caches, processor, pending };
         let mmu = &mut processors[processor].mmu;
-        let before = *mmu.statistics();
-        let outcome = mmu.access(&mut memory, &second, Gva(address), access, u64::from(stamp));
+        let l2_hits = mmu.statistics().l2_hits;
+        let second = || vm.second_stage_of(hart);
+        let outcome = mmu.access_by(&mut memory, second, Gva(address), access, u64::from(stamp));
         if let (Some(pending), Ok(hit)) = (memory.pending, &outcome) {
-            pending.translated(hit.page, &before, mmu.statistics());
+            pending.translated(hit.page, mmu.statistics().l2_hits - l2_hits);
         }
         outcome
     }

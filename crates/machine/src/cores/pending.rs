@@ -1,6 +1,5 @@
 //! What has happened to an instruction before it is reported.
 
-use mmu::MmuStatistics;
 use timing::{Access, Level, Line, TableReference, Translation, Walk};
 use types::{Gva, PageSize};
 
@@ -44,11 +43,11 @@ impl Pending {
         self.references.extend(entries.map(|(line, found)| TableReference { step, line, found }));
     }
 
-    /// An address was translated to a page of a size; what the MMU had counted before and has now.
-    pub(crate) fn translated(&mut self, page: PageSize, before: &MmuStatistics, after: &MmuStatistics) {
+    /// An address was translated to a page of a size, with so many hits of the second level of TLBs.
+    pub(crate) fn translated(&mut self, page: PageSize, l2_hits: u64) {
         self.translated = if !self.references.is_empty() {
             Translated::Walk(page)
-        } else if after.l2_hits > before.l2_hits {
+        } else if l2_hits > 0 {
             Translated::SecondLevel
         } else {
             Translated::FirstLevel
