@@ -64,6 +64,13 @@ pub(crate) const STEPS: &[Step] = &[
         needed_by: None,
         run: lints::spelling,
     },
+    Step {
+        name: "guests",
+        summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU",
+        tiers: FULL,
+        needed_by: Some("release"),
+        run: guests::check,
+    },
     Step { name: "lints", summary: "Clippy has no warning", tiers: FULL, needed_by: None, run: lints::clippy },
     Step {
         name: "rustdoc",
@@ -78,13 +85,6 @@ pub(crate) const STEPS: &[Step] = &[
         tiers: FULL,
         needed_by: Some("release"),
         run: suites::fetch,
-    },
-    Step {
-        name: "guests",
-        summary: "rebuild vos and the workloads, compare the bytes, run them on QEMU",
-        tiers: FULL,
-        needed_by: None,
-        run: guests::check,
     },
     Step {
         name: "quick",
