@@ -49,7 +49,7 @@ pub struct Core {
 /// Where the state of a core lies that a caller may look at by itself, to see that an instruction needs no report.
 ///
 /// A load needs none that hits the L1D and the first level of TLBs, names no register of [`Core::waiting`], and waits for no line and no walk: the count of
-/// its line is zero in both tables, and [`Core::walks`] has not its page.
+/// its line is zero in both tables, and [`Core::walks`] does not have its page.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreState {
     /// The branch predictor.
@@ -204,8 +204,8 @@ impl Core {
         }
     }
 
-    /// Whether a load that the L1D and the first level of TLBs answer has to be reported while something is outstanding: it names one of these registers. A caller may
-    /// see the same by [`Self::state`].
+    /// Whether a load that the L1D and the first level of TLBs answer has to be reported while something is outstanding. `names` are the registers that it
+    /// reads and writes. A caller may see the same by [`Self::state`].
     #[inline]
     #[must_use]
     pub fn load_matters(&self, index: Index, hit: Hit, names: Registers) -> bool {

@@ -89,7 +89,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let environment = self.environment();
         let walks = (offset_of!(Environment<B>, outstanding) + offset_of!(Outstanding, walks)) as i32;
         let walks = self.f.ins().load(I64, PLAIN, environment, walks);
-        // Shifts take the place of a page's group from the lowest bits of its number.
+        // A shift is by the lowest six bits of the page's number, which are its group.
         let page = self.f.ins().ushr_imm_u(address, i64::from(PageGroups::PAGE_SHIFT));
         let walks = self.f.ins().ushr(walks, page);
         let walked = self.f.ins().band_imm_u(walks, 1);
