@@ -117,7 +117,7 @@ impl Written {
 
     /// What an operation reads that names these registers, and what it writes.
     #[inline(always)]
-    pub(crate) const fn of(self, names: RegisterSet) -> [RegisterSet; 2] {
+    pub(crate) const fn split(self, names: RegisterSet) -> [RegisterSet; 2] {
         let written = (1 << (self.0 & 63)) & !1;
         let only_written = if self.0 & Self::ALSO_READ == 0 { written } else { 0 };
         [RegisterSet(names.0 & !only_written), RegisterSet(written)]
@@ -182,5 +182,26 @@ const fn float_sources(opcode: Opcode) -> u8 {
         _ if takes_integer(opcode) => 1,
         O::FcvtWS | O::FcvtWuS | O::FcvtLS | O::FcvtLuS | O::FcvtWD | O::FcvtWuD | O::FcvtLD | O::FcvtLuD => 1,
         _ => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_an_operation_tells_what_it_reads_and_writes() {
+        let (a, b, f) = (Set::x(5), Set::x(31), Set::f(31));
+        let none = Set::default();
+        for (read, written) in
+            [(none, none), (a, none), (none, b), (a.and(b), b), (a.and(f), f), (f, f), (a, Set::x(0))]
+        {
+            let operands = Operands { read, written };
+            assert_eq!(
+                operands.written().split(operands.registers()),
+                [read.registers(), written.registers()],
+                "{operands:?}"
+            );
+        }
     }
 }

@@ -80,7 +80,7 @@ impl<B: Bus> Environment<'_, B> {
             // SAFETY: by the contract.
             let side = self.side(unsafe { op.add(place) });
             if self.outstanding.concerns(side.names) {
-                let [reads, writes] = side.written.of(side.names);
+                let [reads, writes] = side.written.split(side.names);
                 self.outstanding = self.bus().report(first + place as u64, Report::Operation { reads, writes });
             }
         }
@@ -91,7 +91,7 @@ impl<B: Bus> Environment<'_, B> {
     #[inline(never)]
     unsafe fn report_operation(&mut self, hart: &Hart, op: *const MicroOp, acc: u64) {
         let side = self.side(op);
-        let [reads, writes] = side.written.of(side.names);
+        let [reads, writes] = side.written.split(side.names);
         self.report_at(hart, op, acc, Report::Operation { reads, writes });
     }
 
