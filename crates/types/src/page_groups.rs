@@ -1,6 +1,6 @@
 //! A set of pages in one word.
 
-use crate::Gva;
+use crate::{Gva, PageSize};
 
 /// A set of pages of 4K, which may seem to have more pages than were put in: a bit for each of 64 groups, by the page's number modulo 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,7 +15,7 @@ impl PageGroups {
     pub const ALL: Self = Self(!0);
 
     /// log2 of the bytes of a page.
-    pub const PAGE_SHIFT: u8 = 12;
+    pub const PAGE_SHIFT: u8 = PageSize::Size4K.shift() as u8;
 
     /// The pages of which the page of `1 << shift` bytes around `address` consists.
     #[inline]
