@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn a_quick_run_has_the_tests_below_the_command_and_its_quick_ones() {
         let names = names_of_tests(&root().join("crates"), is_quick).unwrap();
-        for name in ["suite", "execution", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
+        for name in ["suite", "closed_forms", "agreement"].iter().chain(&QUICK_TESTS_OF_COMMAND) {
             assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
         }
         for slow in ["linux", "reproduce", "shadow"] {

@@ -1,10 +1,10 @@
 //! Segments under faulty frames: what a guest computes, and what lies in a frame that must not be accessed.
 
+use super::common::VOS;
 use config::{Config, ConfigBuilder};
 use machine::{Console, FaultyFrame, HOST_BASE, Image, LEAST_MEMORY, Machine, Outcome};
 use types::{Gpa, Hpa};
 
-const VOS: &[u8] = include_bytes!("../../../guests/vos/vos.elf");
 const PAGE: u64 = 4096;
 
 struct Quiet(String);
@@ -38,7 +38,7 @@ fn machine(config: &Config, work: &str) -> Machine {
 
 /// The shipped host with a clock of 1 MHz: a second of the guest takes a fraction of one of ours.
 fn slow_host() -> tempfile::NamedTempFile {
-    let shipped = include_str!("../../../hosts/sandybridge-2012.toml");
+    let shipped = include_str!("../../../../hosts/sandybridge-2012.toml");
     let slow = shipped.replace("clock_hz = 2_400_000_000", "clock_hz = 1_000_000");
     assert_ne!(slow, shipped);
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,16 +1,7 @@
 //! Timer and software interrupts within a run, nested traps, and counters, on all engines.
 
-mod common;
-
-use common::{FlatBus, hart_at};
-use hart::{Engine, Exit, Hart, Hotness, Interrupt, Isa};
-
-/// Miri runs no code that is made for the host.
-const ENGINES: &[Engine] = if cfg!(miri) {
-    &[Engine::Threaded, Engine::Matching]
-} else {
-    &[Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)]
-};
+use super::common::{ENGINES, FlatBus, hart_at};
+use hart::{Engine, Exit, Hart, Interrupt, Isa};
 
 const ECALL: u32 = 0x0000_0073;
 const NOP: u32 = 0x0000_0013;

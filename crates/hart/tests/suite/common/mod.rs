@@ -1,13 +1,20 @@
 //! A bus with flat memory at address zero, no translation and no devices.
 
 use hart::{
-    Bus, CacheLines, CodeCache, CodeView, DataView, EntryLayout, Exception, Fence, Fetched, Hart, HostPage, Isa,
-    Loaded, Reached, Stop, Stored, Trap,
+    Bus, CacheLines, CodeCache, CodeView, DataView, Engine, EntryLayout, Exception, Fence, Fetched, Hart, HostPage,
+    Hotness, Isa, Loaded, Reached, Stop, Stored, Trap,
     models::StateOffsets,
     report::{Outstanding, Report},
 };
 use std::mem::offset_of;
 use types::{Access, PagingMode, TranslationContext, Width};
+
+/// All engines. Miri runs no code that is made for the host.
+pub(crate) const ENGINES: &[Engine] = if cfg!(miri) {
+    &[Engine::Threaded, Engine::Matching]
+} else {
+    &[Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)]
+};
 
 /// Where accesses that are not the program's business end.
 pub(crate) struct FlatBus {

@@ -1,8 +1,6 @@
 //! Which lines a program uses, as the bus hears of them.
 
-mod common;
-
-use common::{FlatBus, hart_at};
+use super::common::{FlatBus, hart_at};
 use hart::{CodeCache, Engine, Exit, Isa};
 use types::Access;
 

@@ -1,8 +1,6 @@
 //! Steal time of a vCPU whose pCPU others use as well.
 
-mod common;
-
-use common::{Transcript, VOS};
+use super::common::{Transcript, VOS};
 use config::units::ByteSize;
 use config::{AttributeName, ConfigBuilder};
 use machine::sched::{Allocation, spin::SpinMethod};
@@ -11,7 +9,7 @@ use machine::{GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
 use types::Cycles;
 
 /// Checks the SBI, and that the reported steal time is positive and no more than the time that has passed.
-const SBI_TEST: &[u8] = include_bytes!("../../../guests/sbi/sbi-test.elf");
+const SBI_TEST: &[u8] = include_bytes!("../../../../guests/sbi/sbi-test.elf");
 
 fn guest(kernel: &[u8], command_line: &str, background: bool) -> GuestPlan {
     let image = Image {

@@ -2,7 +2,7 @@
 
 use machine::Console;
 
-pub(crate) const VOS: &[u8] = include_bytes!("../../../../guests/vos/vos.elf");
+pub(crate) const VOS: &[u8] = include_bytes!("../../../../../guests/vos/vos.elf");
 
 /// Keeps what each guest prints.
 #[derive(Default)]

@@ -1,8 +1,6 @@
 //! Guests whose vCPUs share pCPUs.
 
-mod common;
-
-use common::{Transcript, VOS};
+use super::common::{Transcript, VOS};
 use config::units::ByteSize;
 use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};

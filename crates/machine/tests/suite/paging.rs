@@ -1,8 +1,6 @@
 //! Guests on a host with less memory than they use.
 
-mod common;
-
-use common::{Transcript, VOS};
+use super::common::{Transcript, VOS};
 use config::units::ByteSize;
 use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
@@ -234,7 +232,7 @@ fn fixed_guests_that_do_not_fit_are_refused_and_pageable_ones_are_not() {
 
 /// The shipped host with a swap device that takes no time, so that harts do not spin for pages of others.
 fn host_with_fast_swap() -> String {
-    const MODEL: &str = include_str!("../../../hosts/sandybridge-2012.toml");
+    const MODEL: &str = include_str!("../../../../hosts/sandybridge-2012.toml");
     let fast = MODEL.replace("page_in = 183_000", "page_in = 3000");
     assert_ne!(fast, MODEL, "the shipped model's price has changed");
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fast-swap.toml");

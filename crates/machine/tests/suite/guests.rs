@@ -1,8 +1,6 @@
 //! Several guests on one host.
 
-mod common;
-
-use common::{Transcript, VOS};
+use super::common::{Transcript, VOS};
 use config::ConfigBuilder;
 use hart::StopPoints;
 use hypervisor::ExitReason;
@@ -125,7 +123,7 @@ fn a_guest_that_waits_for_keys_meets_its_time_limit() {
 #[test]
 fn a_hart_that_is_started_at_the_entry_finds_its_place() {
     const ENTRY: u64 = 0x8020_0000;
-    const SYMBOLS: &str = include_str!("../../../guests/vos/vos.elf.symbols");
+    const SYMBOLS: &str = include_str!("../../../../guests/vos/vos.elf.symbols");
     let symbol = SYMBOLS.lines().find(|line| line.ends_with(" boot_secondary")).expect("boot.S has it");
     let linear = u64::from_str_radix(symbol.split(' ').next().unwrap(), 16).unwrap();
     let secondary = StopPoints::new(vec![linear & 0xffff_ffff], Vec::new());

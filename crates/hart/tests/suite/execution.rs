@@ -1,16 +1,7 @@
 //! Small programs on all engines: counting, traps, self-modification, pages, reservations.
 
-mod common;
-
-use common::{FlatBus, hart_at};
+use super::common::{ENGINES, FlatBus, hart_at};
 use hart::{Engine, Exit, Hart, Hotness, Isa};
-
-/// Miri runs no code that is made for the host.
-const ENGINES: &[Engine] = if cfg!(miri) {
-    &[Engine::Threaded, Engine::Matching]
-} else {
-    &[Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)]
-};
 
 /// Runs `words` placed at `at` until the program makes an SBI call.
 fn run_at(

@@ -1,13 +1,8 @@
 //! What a hart counts and keeps for those who observe it, on all engines: page faults, and the pages that it accesses.
 
-mod common;
-
-use common::{FlatBus, hart_at};
-use hart::{Engine, Exit, Hart, Hotness, Isa, PageUse, Registers};
+use super::common::{ENGINES, FlatBus, hart_at};
+use hart::{Engine, Exit, Hart, Isa, PageUse, Registers};
 use types::Gva;
-
-const ENGINES: [Engine; 4] =
-    [Engine::Threaded, Engine::Matching, Engine::Compiled(Hotness::ALL), Engine::Compiled(Hotness::BASELINE)];
 
 const NOP: u32 = 0x0000_0013;
 const ECALL: u32 = 0x0000_0073;
@@ -43,7 +38,7 @@ fn run(engine: Engine, program: &[u32], supervisor: bool, prepare: impl Fn(&mut 
 
 #[test]
 fn page_faults_of_programs_count_with_the_kernels_work_on_them() {
-    for engine in ENGINES {
+    for &engine in ENGINES {
         let beyond = |_: &mut FlatBus, hart: &mut Hart| {
             hart.set_register(6, 1 << 40);
             hart.set_register(7, 1 << 41);
@@ -65,7 +60,7 @@ fn page_faults_of_programs_count_with_the_kernels_work_on_them() {
 
 #[test]
 fn accesses_are_kept_once_they_are_made() {
-    for engine in ENGINES {
+    for &engine in ENGINES {
         for leaves in [false, true] {
             let mut program = Vec::new();
             // Twice in one page, then in another, which traps first.

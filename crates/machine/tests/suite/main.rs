@@ -1,0 +1,9 @@
+//! The tests of machines with `vos` and small guests. They are one executable, since each would be linked with the whole machine again.
+
+mod common;
+
+mod guests;
+mod paging;
+mod segments;
+mod sharing;
+mod steal;
