@@ -39,6 +39,9 @@ const QUICK_TESTS_OF_COMMAND: [&str; 4] = ["bad_input", "config", "docs", "hosts
 /// The test that needs a build with a hole in the engine.
 const PLANTED_TEST: &str = "sandbox_planted";
 
+/// Cargo's arguments that plant the hole. Checked builds of tests have it, so that the engine is not built again for one test; no build for users has it.
+const PLANTED: [&str; 2] = ["--features", "pagewalk/planted"];
+
 /// Which of the tests of the targets run.
 #[derive(Clone, Copy)]
 enum Tests {
@@ -65,7 +68,8 @@ pub(crate) fn command() -> Result<PathBuf, Failure> {
 /// Runs the tests that take seconds, with debug assertions.
 pub(crate) fn quick() -> Result<(), Failure> {
     let names = names_of_tests(&root().join("crates"), is_quick)?;
-    test(Build::Checked, &concat(&["--lib", "--bins"], &chosen(&names)), Tests::Quick)
+    let targets = [&["--lib", "--bins"][..], &PLANTED].concat();
+    test(Build::Checked, &concat(&targets, &chosen(&names)), Tests::Quick)
 }
 
 /// Runs every integration test at full speed.
@@ -80,7 +84,7 @@ pub(crate) fn planted() -> Result<(), Failure> {
     // Of the whole workspace, so that dependencies have the features that they have in the other steps, and are there already.
     let mut command = Command::new(env!("CARGO"));
     Build::Checked.settings(command.args(["test", "--workspace", "--profile", PROFILE]));
-    run(command.args(["--features", "pagewalk/planted", "--test", PLANTED_TEST]).current_dir(root()))
+    run(command.args(PLANTED).args(["--test", PLANTED_TEST]).current_dir(root()))
 }
 
 /// Runs the tests of `targets`: by cargo-nextest where it is installed, which keeps all processors busy to the end, or

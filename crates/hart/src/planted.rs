@@ -1,5 +1,6 @@
-//! A hole in the engine, planted for the test of the sandbox and in no other build (feature `planted`): a guest reads where compiled code lies, writes
-//! any byte there, and jumps to it. It does what a fault in the emitter would let a guest do: run code of its choice as the process.
+//! A hole in the engine, for the test of the sandbox (feature `planted`). Checked builds of tests have it, and no build for users. A guest reads where
+//! compiled code lies, writes any byte there, and jumps to it. It does what a fault in the emitter would let a guest do: run code of its choice as the
+//! process.
 //!
 //! JUSTIFICATION for unsafe: to break the guest's bounds is what this is for.
 

@@ -1,4 +1,4 @@
-//! A guest that runs machine code of its own in Pagewalk's process, by a hole that is planted in the engine of this build alone: the kernel refuses whatever
+//! A guest that runs machine code of its own in Pagewalk's process, by a hole that is planted in the engine of checked tests alone: the kernel refuses whatever
 //! would reach beyond the process.
 //!
 //! `cargo test --features planted --test sandbox_planted`
