@@ -4,6 +4,7 @@
 //! block through links and the jump cache until it leaves: [`Hart::leave`](crate::hart::Hart) says why, and `at` or `pc` where. On a leave
 //! with `at`, the instructions of the block before `at` are not yet accounted for; on one with `pc`, all are.
 
+mod access_group;
 pub(crate) mod baseline;
 pub(crate) mod code_memory;
 pub(crate) mod compiled;

@@ -14,6 +14,7 @@ mod background;
 mod called;
 mod emit;
 mod float;
+mod group;
 mod host;
 mod integer;
 mod loops;

@@ -9,7 +9,7 @@ use super::scope::{computes, has_template, is_last};
 use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
 use crate::{
     code::translations::Translations,
-    engine::compiled::is_link,
+    engine::{access_group::AccessGroup, compiled::is_link},
     microop::{Handler, MicroOp},
     ops::{Class, Opcode},
 };
@@ -136,7 +136,7 @@ fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), 
     };
     match opcode.class() {
         Class::immediate | Class::register => templates.integer(opcode, op),
-        Class::load | Class::store | Class::float_load | Class::float_store => templates.access(opcode, op, slot),
+        Class::load | Class::store | Class::float_load | Class::float_store => access(templates, (opcode, op), slot),
         Class::branch => {
             let condition = templates.compare(opcode, op);
             let from = jump(&mut templates.output.code, condition);
@@ -153,6 +153,21 @@ fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), 
             Opcode::Jalr => jump_to_register(templates, op, slot),
             _ => take(templates, slot),
         },
+    }
+}
+
+/// A load or store, in the group that has begun, as the first of a group, or by itself.
+fn access(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), slot: usize) {
+    let bus = templates.bus;
+    if templates.block.group.is_none() {
+        let group = AccessGroup::at(templates.translations, slot, |opcode| computes(opcode, bus));
+        if let Some(group) = group {
+            templates.begin_group(&group, slot);
+        }
+    }
+    match templates.block.group {
+        Some(group) => templates.access_of_group(&group, (opcode, op), slot),
+        None => templates.access(opcode, op, slot),
     }
 }
 

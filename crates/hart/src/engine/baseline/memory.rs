@@ -3,12 +3,14 @@
 
 use super::guest::Needed;
 use super::host::{
-    A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, HART, Host, OP, Register, VIEW, add, at, at_sum, field, jump,
+    A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, HART, Host, OP, Register, VIEW, add, at, at_sum, copy, field,
+    jump,
 };
 use super::scope::has_template;
 use super::templates::{Access, Rare, Templates};
 use crate::{
     EntryLayout,
+    engine::access_group::{AccessGroup, is_store, width_in_bytes},
     hart::{Hart, SINK},
     microop::{MicroOp, accumulator},
     ops::{Class, Opcode},
@@ -19,51 +21,123 @@ use std::mem::offset_of;
 impl Templates<'_> {
     /// A load or store that hits; one that does not is executed by its handler.
     pub(super) fn access(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
-        let stores = matches!(opcode.class(), Class::store | Class::float_store);
         let base = self.read(op.rs1);
-        let value = (opcode.class() == Class::store).then(|| self.read(op.rd));
+        let value = self.value_of_store(opcode, op);
         inst::leaq_rm::<Host>::new(A, at(base, op.imm)).encode(&mut self.output.code);
-        let follows = match &mut self.block.latest {
-            Some(latest) if latest.what.base == op.rs1 => {
-                latest.read(self.block.places);
+        let follows = self.follows(op.rs1, slot);
+        if !follows {
+            let latest = Needed::new(Access { slot, base: op.rs1 }, self.block.places);
+            self.block.accesses.extend(self.block.latest.replace(latest));
+        }
+        let layout = self.bus.entry;
+        let stores = is_store(opcode);
+        self.go_on_if_hit(slot, (tag(layout, stores), width_in_bytes(opcode)), stores || follows);
+        inst::addq_rm::<Host>::new(A, field(ENTRY, layout.addend)).encode(&mut self.output.code);
+        if stores {
+            self.hand_over_if_code(slot);
+        }
+        // The time of the access has 32 bits, and the upper half of the field is 0.
+        inst::movl_mr::<Host>::new(field(ENTRY, layout.stamp), ACC).encode(&mut self.output.code);
+        self.move_value((opcode, op), value, at(A, 0));
+        add(&mut self.output.code, ACC, accumulator::ACCESS as i32);
+        self.resume_behind(slot);
+    }
+
+    /// The comparisons of a group of accesses, of which that in `slot` is the first. From here to its last access, [`ENTRY`] is where the compared byte lies.
+    pub(super) fn begin_group(&mut self, group: &AccessGroup, slot: usize) {
+        let base = self.read(group.base);
+        inst::leaq_rm::<Host>::new(A, at(base, group.first)).encode(&mut self.output.code);
+        let follows = self.follows(group.base, slot);
+        self.block.accesses.extend(self.block.latest.take());
+        let layout = self.bus.entry;
+        let opcode = self.translations.slot(slot).0;
+        let (stores, narrow) = (is_store(opcode), width_in_bytes(opcode) < group.width);
+        self.go_on_if_hit(slot, (tag(layout, stores), group.width), stores || follows);
+        // A look has compared only what the first access needs.
+        if group.is_mixed() || narrow {
+            let other = tag(layout, if group.is_mixed() { !stores } else { stores });
+            let code = &mut self.output.code;
+            inst::leaq_rm::<Host>::new(B, at(A, group.to_last)).encode(code);
+            compare_tag(code, layout, (B, other), group.width);
+            self.hand_over_if(Condition::NotEqual, slot);
+        } else if group.to_last != 0 {
+            let code = &mut self.output.code;
+            inst::leaq_rm::<Host>::new(B, at(A, group.to_last)).encode(code);
+            inst::xorq_rm::<Host>::new(B, A).encode(code);
+            inst::testl_mi::<Host>::new(B, 0xffff_f000_u32).encode(code);
+            self.hand_over_if(Condition::NotEqual, slot);
+        }
+        inst::addq_rm::<Host>::new(A, field(ENTRY, layout.addend)).encode(&mut self.output.code);
+        if group.stores > 0 {
+            self.hand_over_if_code(slot);
+        }
+        let code = &mut self.output.code;
+        add(code, ACC, group.accesses() - 1);
+        inst::movl_mr::<Host>::new(field(ENTRY, layout.stamp), ACC).encode(code);
+        add(code, ACC, accumulator::ACCESS as i32);
+        copy(code, ENTRY, A);
+        self.block.group = Some(*group);
+    }
+
+    /// An access of the group that has begun.
+    pub(super) fn access_of_group(&mut self, group: &AccessGroup, (opcode, op): (Opcode, &MicroOp), slot: usize) {
+        let value = self.value_of_store(opcode, op);
+        self.move_value((opcode, op), value, at(ENTRY, group.distance(op)));
+        if slot == group.end {
+            self.block.group = None;
+            self.resume_behind(slot);
+        }
+    }
+
+    /// The host register with what an integer store stores.
+    fn value_of_store(&mut self, opcode: Opcode, op: &MicroOp) -> Option<Register> {
+        (opcode.class() == Class::store).then(|| self.read(op.rd))
+    }
+
+    /// Whether the access in `slot` begins with the entry that the latest one has hit. Otherwise that is the one which it hit last itself.
+    fn follows(&mut self, base: u8, slot: usize) -> bool {
+        let places = self.block.places;
+        match &mut self.block.latest {
+            Some(latest) if latest.what.base == base => {
+                latest.read(places);
                 true
             }
             _ => {
                 self.find_entry(slot);
-                let latest = Needed::new(Access { slot, base: op.rs1 }, self.block.places);
-                self.block.accesses.extend(self.block.latest.replace(latest));
                 false
             }
-        };
-        let layout = self.bus.entry;
-        let tag = if stores { layout.write_tag } else { layout.read_tag };
+        }
+    }
+
+    /// Goes on where the address in [`A`] hits the entry. A store to another page mostly misses, and an access that follows another is rarely in another page:
+    /// their handlers search, as `rarely` says.
+    fn go_on_if_hit(&mut self, slot: usize, (tag, width): (usize, i8), rarely: bool) {
         let code = &mut self.output.code;
-        compare_tag(code, layout, tag, opcode);
+        compare_tag(code, self.bus.entry, (A, tag), width);
         let from = jump(code, Condition::NotEqual);
-        // A store to another page mostly misses, and an access that follows another is rarely in another page: their handlers search.
-        let misses = if stores || follows {
-            Rare::HandOver { from, slot }
-        } else {
-            Rare::OtherPage { from, slot, back: code.len() }
-        };
+        let misses =
+            if rarely { Rare::HandOver { from, slot } } else { Rare::OtherPage { from, slot, back: code.len() } };
         self.block.rare.push(misses);
-        inst::addq_rm::<Host>::new(A, field(ENTRY, layout.addend)).encode(code);
-        if stores {
-            // A store to translated code is its handler's.
-            inst::movq_rm::<Host>::new(B, A).encode(code);
-            inst::shrq_mi::<Host>::new(B, 12).encode(code);
-            inst::movq_rm::<Host>::new(C, field(ENVIRONMENT, self.bus.code_map)).encode(code);
-            inst::cmpb_mi::<Host>::new(at_sum(C, B), 0).encode(code);
-            let is_code = jump(code, Condition::NotEqual);
-            self.block.rare.push(Rare::HandOver { from: is_code, slot });
-        }
-        // The time of the access has 32 bits, and the upper half of the field is 0.
-        inst::movl_mr::<Host>::new(field(ENTRY, layout.stamp), ACC).encode(code);
-        match value {
-            Some(value) => self.store(opcode, value),
-            None => self.move_value(opcode, op),
-        }
-        add(&mut self.output.code, ACC, accumulator::ACCESS as i32);
+    }
+
+    /// A store to translated code is its handler's. [`A`] is where the host has the byte.
+    fn hand_over_if_code(&mut self, slot: usize) {
+        let code = &mut self.output.code;
+        inst::movq_rm::<Host>::new(B, A).encode(code);
+        inst::shrq_mi::<Host>::new(B, 12).encode(code);
+        inst::movq_rm::<Host>::new(C, field(ENVIRONMENT, self.bus.code_map)).encode(code);
+        inst::cmpb_mi::<Host>::new(at_sum(C, B), 0).encode(code);
+        self.hand_over_if(Condition::NotEqual, slot);
+    }
+
+    /// The handler executes the micro-op on this condition.
+    fn hand_over_if(&mut self, condition: Condition, slot: usize) {
+        let from = jump(&mut self.output.code, condition);
+        self.block.rare.push(Rare::HandOver { from, slot });
+    }
+
+    /// Handlers come back behind the micro-op.
+    fn resume_behind(&mut self, slot: usize) {
         if has_template(self.translations.slot(slot + 1).0, self.bus) {
             self.block.rare.push(Rare::Resume { slot: slot + 1, to: self.output.code.len(), place: self.block.places });
             self.block.places += 1;
@@ -79,21 +153,12 @@ impl Templates<'_> {
         inst::addq_rm::<Host>::new(ENTRY, VIEW).encode(code);
     }
 
-    /// Stores a value at [`A`].
-    fn store(&mut self, opcode: Opcode, value: Register) {
-        let code = &mut self.output.code;
-        match opcode {
-            Opcode::Sb => inst::movb_mr::<Host>::new(at(A, 0), value).encode(code),
-            Opcode::Sh => inst::movw_mr::<Host>::new(at(A, 0), value).encode(code),
-            Opcode::Sw => inst::movl_mr::<Host>::new(at(A, 0), value).encode(code),
-            _ => inst::movq_mr::<Host>::new(at(A, 0), value).encode(code),
-        }
-    }
-
-    /// Loads from [`A`], or stores a floating-point register there.
-    fn move_value(&mut self, opcode: Opcode, op: &MicroOp) {
+    /// Loads from `here`, or stores there: an integer, or a floating-point register.
+    fn move_value(&mut self, (opcode, op): (Opcode, &MicroOp), value: Option<Register>, here: Amode<Register>) {
         use Opcode as O;
-        let here = at(A, 0);
+        if let Some(value) = value {
+            return self.store(opcode, value, here);
+        }
         match opcode {
             O::Fsd | O::Fsw => {
                 let code = &mut self.output.code;
@@ -135,30 +200,34 @@ impl Templates<'_> {
             }
         }
     }
+
+    fn store(&mut self, opcode: Opcode, value: Register, here: Amode<Register>) {
+        let code = &mut self.output.code;
+        match opcode {
+            Opcode::Sb => inst::movb_mr::<Host>::new(here, value).encode(code),
+            Opcode::Sh => inst::movw_mr::<Host>::new(here, value).encode(code),
+            Opcode::Sw => inst::movl_mr::<Host>::new(here, value).encode(code),
+            _ => inst::movq_mr::<Host>::new(here, value).encode(code),
+        }
+    }
 }
 
-/// Appends the comparison of the address in [`A`] with a tag of the entry: they are equal where the access hits.
-pub(super) fn compare_tag(code: &mut Code, layout: EntryLayout, tag: usize, opcode: Opcode) {
+/// Appends the comparison of the address in a register with a tag of the entry: they are equal where an access of so many bytes hits.
+pub(super) fn compare_tag(code: &mut Code, layout: EntryLayout, (address, tag): (Register, usize), width: i8) {
     inst::movq_rm::<Host>::new(C, field(ENTRY, layout.mask)).encode(code);
-    let low = width_in_bytes(opcode) - 1;
-    if low != 0 {
-        inst::orq_mi_sxb::<Host>::new(C, low).encode(code);
+    if width != 1 {
+        inst::orq_mi_sxb::<Host>::new(C, width - 1).encode(code);
     }
-    inst::andq_rm::<Host>::new(C, A).encode(code);
+    inst::andq_rm::<Host>::new(C, address).encode(code);
     inst::cmpq_rm::<Host>::new(C, field(ENTRY, tag)).encode(code);
+}
+
+/// Which tag loads or stores compare.
+fn tag(layout: EntryLayout, stores: bool) -> usize {
+    if stores { layout.write_tag } else { layout.read_tag }
 }
 
 /// Where the hart has a floating-point register.
 fn of_float(number: u8) -> Amode<Register> {
     field(HART, offset_of!(Hart, f) + usize::from(number) * 8)
-}
-
-fn width_in_bytes(opcode: Opcode) -> i8 {
-    use Opcode as O;
-    match opcode {
-        O::Lb | O::Lbu | O::Sb => 1,
-        O::Lh | O::Lhu | O::Sh => 2,
-        O::Lw | O::Lwu | O::Sw | O::Flw | O::Fsw => 4,
-        _ => 8,
-    }
 }

@@ -6,7 +6,7 @@
 use super::host::{A, B, C, Code, Condition, ENTRY, Host, OP, STACK, VIEW, add, at, at_index, call, copy, field, jump};
 use super::memory::compare_tag;
 use super::templates::{BusLayout, Templates, go_to_handler};
-use crate::{code::page_slots::PageSlots, microop::MicroOp, ops::Opcode};
+use crate::{code::page_slots::PageSlots, engine::access_group::width_in_bytes, microop::MicroOp, ops::Opcode};
 use cranelift_assembler_x64::{Scale, inst};
 use std::mem::offset_of;
 
@@ -31,7 +31,7 @@ pub(super) fn append_looks(code: &mut Code, bus: &BusLayout, opcode: Opcode, slo
     inst::movw_mr::<Host>::new(field(B, offset_of!(MicroOp, rs2)), ENTRY).encode(code);
     inst::shlq_mi::<Host>::new(ENTRY, bus.entry.shift).encode(code);
     inst::addq_rm::<Host>::new(ENTRY, VIEW).encode(code);
-    compare_tag(code, bus.entry, bus.entry.read_tag, opcode);
+    compare_tag(code, bus.entry, (A, bus.entry.read_tag), width_in_bytes(opcode));
     let misses = jump(code, Condition::NotEqual);
     inst::retq_zo::new().encode(code);
     let here = code.len();

@@ -5,7 +5,7 @@ use super::host::{A, ACC, Code, Condition, HART, Host, Jump, OP, Register, add, 
 use crate::{
     Bus, EntryLayout,
     code::translations::Translations,
-    engine::{environment::Environment, threaded},
+    engine::{access_group::AccessGroup, environment::Environment, threaded},
     hart::{Hart, SINK},
     microop::{Handler, Link, MicroOp},
     ops::Opcode,
@@ -95,6 +95,8 @@ pub(super) struct Block {
     pub(super) base: usize,
     pub(super) held: Held,
     pub(super) latest: Option<Needed<Access>>,
+    /// The group of accesses that has begun and not ended.
+    pub(super) group: Option<AccessGroup>,
     /// Accesses that were the latest before.
     pub(super) accesses: Vec<Needed<Access>>,
     /// Places so far at which code may be entered again behind an access.

@@ -62,7 +62,7 @@ struct Labels {
 
 /// What follows a micro-op.
 #[derive(PartialEq, Eq)]
-enum Flow {
+pub(super) enum Flow {
     Next,
     /// Nothing: the block's code is complete.
     End,
@@ -269,6 +269,11 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
             if slot >= reported {
                 reported = self.report_operations(slot);
             }
+            if let Some(group) = self.group_at(slot) {
+                self.group(&group, slot);
+                slot = group.end + 1;
+                continue;
+            }
             let (opcode, op) = self.code.slot(slot);
             if self.micro_op(opcode, op, slot) == Flow::End {
                 return;
@@ -277,7 +282,8 @@ impl<'e, 'f, B: Bus> Emitter<'e, 'f, B> {
         }
     }
 
-    fn micro_op(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) -> Flow {
+    /// The code of one micro-op.
+    pub(super) fn micro_op(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) -> Flow {
         match opcode.class() {
             Class::immediate => {
                 let (a, b) = (self.x(op.rs1), self.constant(i64::from(op.imm)));

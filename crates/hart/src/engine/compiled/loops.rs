@@ -4,10 +4,10 @@
 //! is loaded waits for the hit. The unit finds the entry when it is entered and again after a miss, so that this is worth it in loops.
 
 use super::{
-    near::{Near, is_access},
+    near::Near,
     part::{Block, compiled_part, is_link},
 };
-use crate::code::translations::Translations;
+use crate::{code::translations::Translations, engine::access_group::is_access};
 
 /// The most accesses whose entries are kept: more would take the registers of the guest.
 const MOST_KEPT: usize = 6;

@@ -35,7 +35,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, width, self.layout.read_tag, found);
+        self.hit(slot, address, (width, self.tag(false)), found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => load_miss::<u8, B, false>,
@@ -57,9 +57,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         }
         self.begin(used);
         self.hand_on(slot, used);
-        let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, 0);
-        self.deliver(opcode, op, value);
-        self.count_access();
+        self.move_value((opcode, op), at, 0);
+        self.count_accesses(1);
     }
 
     pub(super) fn store(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
@@ -68,7 +67,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, width, self.layout.write_tag, found);
+        self.hit(slot, address, (width, self.tag(true)), found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => store_miss::<u8, B, false>,
@@ -98,6 +97,21 @@ impl<B: Bus> Emitter<'_, '_, B> {
         if !self.is_modelled() {
             self.leave_if_code(slot, at);
         }
+        self.move_value((opcode, op), at, 0);
+        self.count_accesses(1);
+    }
+
+    /// Loads or stores so many bytes behind `at`.
+    pub(super) fn move_value(&mut self, (opcode, op): (Opcode, &MicroOp), at: Value, offset: i32) {
+        let width = width(opcode);
+        let value = match opcode.class() {
+            Class::store => self.x(op.rd),
+            Class::float_store => self.fs(op.rd),
+            _ => {
+                let value = self.f.ins().load(if opcode == Opcode::Fld { F64 } else { width }, PLAIN, at, offset);
+                return self.deliver(opcode, op, value);
+            }
+        };
         let value = match width {
             I64 => value,
             _ if opcode.class() == Class::float_store => {
@@ -106,15 +120,14 @@ impl<B: Bus> Emitter<'_, '_, B> {
             }
             _ => self.f.ins().ireduce(width, value),
         };
-        self.f.ins().store(PLAIN, value, at, 0);
-        self.count_access();
+        self.f.ins().store(PLAIN, value, at, offset);
     }
 
     /// LR, SC or an AMO.
     pub(super) fn atomic(&mut self, opcode: Opcode, op: &MicroOp, slot: usize) {
         let address = self.x(op.rs1);
         self.call_on_hart(atomic_call::<B>(opcode), (opcode, op), slot, address);
-        self.count_access();
+        self.count_accesses(1);
     }
 
     /// A CSR access, which an interpreter makes unless it only reads. Returns whether it does.
@@ -153,19 +166,29 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd_imm_s(base, i64::from(op.imm))
     }
 
-    /// Goes to `found` with the host's address, and what is handed on, where the entry that the micro-op hit last has the tag, or that at which the page
-    /// was found last; else goes on here, in a cold block. For an access near another, that entry is the one which the other hit, and no further one is
-    /// looked at.
-    fn hit(&mut self, slot: usize, address: Value, width: Type, tag: usize, found: Block) {
+    /// Goes to `found` with the host's address, and what is handed on, where the access hits an entry; else goes on here, in a cold block.
+    fn hit(&mut self, slot: usize, address: Value, compared: (Type, usize), found: Block) {
+        self.find_entry(slot, address, compared, |emitter, entry| emitter.go_to_byte(entry, address, slot, found));
+    }
+
+    /// Does what `hits` says where the entry that the micro-op hit last has the tag of an access of that type, or that at which the page was found last; else
+    /// goes on here, in a cold block. For an access near another, that entry is the one which the other hit, and no further one is looked at.
+    pub(super) fn find_entry(
+        &mut self,
+        slot: usize,
+        address: Value,
+        compared: (Type, usize),
+        hits: impl Fn(&mut Self, Value),
+    ) {
         let entry = self.near.entry(slot).unwrap_or_else(|| match self.kept_entry(slot) {
             Some(kept) => self.f.use_var(kept),
             None => self.slot_entry(slot),
         });
         let [hit, elsewhere] = [(); 2].map(|()| self.f.create_block());
         self.f.set_cold_block(elsewhere);
-        self.compare_tag(entry, address, width, tag, [hit, elsewhere]);
+        self.compare_tag(entry, address, compared, [hit, elsewhere]);
         self.begin(hit);
-        self.go_to_byte(entry, address, slot, found);
+        hits(self, entry);
 
         self.begin(elsewhere);
         if !self.searches(slot) {
@@ -176,15 +199,20 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.set_cold_block(miss);
         let predicted = self.slot_of_page(address);
         let entry = self.entry_at(predicted);
-        self.compare_tag(entry, address, width, tag, [hit, miss]);
+        self.compare_tag(entry, address, compared, [hit, miss]);
         self.begin(hit);
         let op = self.constant(self.code.address(slot) as i64);
         self.f.ins().istore16(PLAIN, predicted, op, offset_of!(MicroOp, rs2) as i32);
         if let Some(kept) = self.kept_entry(slot) {
             self.f.def_var(kept, entry);
         }
-        self.go_to_byte(entry, address, slot, found);
+        hits(self, entry);
         self.begin(miss);
+    }
+
+    /// Which tag loads or stores compare.
+    pub(super) fn tag(&self, stores: bool) -> usize {
+        if stores { self.layout.write_tag } else { self.layout.read_tag }
     }
 
     /// Whether the access looks where its page was found last before it calls. One near another rarely is in another page than that. A store to another page
@@ -194,8 +222,14 @@ impl<B: Bus> Emitter<'_, '_, B> {
         loads && !self.near.follows(slot)
     }
 
-    /// Goes to the first of the blocks where the entry has the tag of the access, else to the second.
-    fn compare_tag(&mut self, entry: Value, address: Value, width: Type, tag: usize, [hit, miss]: [Block; 2]) {
+    /// Goes to the first of the blocks where the entry has the tag of an access of that type, else to the second.
+    pub(super) fn compare_tag(
+        &mut self,
+        entry: Value,
+        address: Value,
+        (width, tag): (Type, usize),
+        [hit, miss]: [Block; 2],
+    ) {
         let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
         if width != I8 {
             let low = self.constant(i64::from(width.bytes()) - 1);
@@ -209,10 +243,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     /// The access hits the entry: stamps it, and goes to `found`.
     fn go_to_byte(&mut self, entry: Value, address: Value, slot: usize, found: Block) {
-        let acc = self.f.use_var(self.acc);
-        let stamp = self.f.ins().ireduce(I32, acc);
-        let stamp = self.f.ins().uextend(I64, stamp);
-        self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
+        self.stamp(entry);
         let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
         let at = self.f.ins().iadd(address, addend);
         if self.is_modelled() {
@@ -220,6 +251,14 @@ impl<B: Bus> Emitter<'_, '_, B> {
         } else {
             self.go_to(found, at, entry, slot);
         }
+    }
+
+    /// Gives the entry the time of an access.
+    pub(super) fn stamp(&mut self, entry: Value) {
+        let acc = self.f.use_var(self.acc);
+        let stamp = self.f.ins().ireduce(I32, acc);
+        let stamp = self.f.ins().uextend(I64, stamp);
+        self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
     }
 
     /// The predicted slot at which the page of `address` was found last ([`PageSlots`]).
@@ -241,10 +280,15 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
     /// A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
     fn leave_if_code(&mut self, slot: usize, at: Value) {
+        let holds_code = self.holds_code(at);
+        self.when(holds_code, |emitter| emitter.exit_at(slot));
+    }
+
+    /// Whether a page with translated code has the byte at `at`.
+    pub(super) fn holds_code(&mut self, at: Value) -> Value {
         let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
         let byte = self.f.ins().iadd(map, page);
-        let holds_code = self.f.ins().load(I8, PLAIN, byte, 0);
-        self.when(holds_code, |emitter| emitter.exit_at(slot));
+        self.f.ins().load(I8, PLAIN, byte, 0)
     }
 
     /// Goes to `found`; the entry's address is handed on if it is asked for later.
@@ -255,7 +299,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// Takes what is handed on to `found`.
-    fn hand_on(&mut self, slot: usize, found: Block) {
+    pub(super) fn hand_on(&mut self, slot: usize, found: Block) {
         if self.near.is_asked_for(slot) {
             let entry = self.f.append_block_param(found, I64);
             self.near.hit(slot, entry);
@@ -319,9 +363,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, at, environment, offset as i32);
     }
 
-    fn count_access(&mut self) {
+    pub(super) fn count_accesses(&mut self, number: i64) {
         let acc = self.f.use_var(self.acc);
-        let acc = self.f.ins().iadd_imm_s(acc, accumulator::ACCESS as i64);
+        let acc = self.f.ins().iadd_imm_s(acc, number * accumulator::ACCESS as i64);
         self.f.def_var(self.acc, acc);
     }
 

@@ -2,11 +2,8 @@
 //! follows the load of what it changes. They are mostly in the same page, so that the second looks first at the entry that the first has hit.
 //! Where that is wrong it misses, as any other.
 
-use crate::engine::operands::Operands;
-use crate::{
-    microop::MicroOp,
-    ops::{Class, Opcode},
-};
+use crate::engine::{access_group::is_access, operands::Operands};
+use crate::{microop::MicroOp, ops::Opcode};
 use cranelift_codegen::ir::Value;
 
 /// Bytes between accesses that are near each other. The chance that a page ends between them is at most a sixteenth.
@@ -54,16 +51,26 @@ impl Near {
         self.entries.push((slot, entry));
     }
 
+    /// The entry that the access in this slot has hit.
+    pub(super) fn of_access(&self, slot: usize) -> Option<Value> {
+        self.entries.iter().find(|&&(hit, _)| hit == slot).map(|&(_, entry)| entry)
+    }
+
+    /// How many entries are known.
+    pub(super) fn known(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Forgets all entries but the first ones: where the code goes on, the others are not known.
+    pub(super) fn forget(&mut self, known: usize) {
+        self.entries.truncate(known);
+    }
+
     /// The entry that the access near the one in this slot has hit.
     pub(super) fn entry(&self, slot: usize) -> Option<Value> {
         let &(_, other) = self.pairs.iter().find(|&&(access, _)| access == slot)?;
-        self.entries.iter().find(|&&(hit, _)| hit == other).map(|&(_, entry)| entry)
+        self.of_access(other)
     }
-}
-
-/// Whether it is a load or store that compiled code makes.
-pub(super) fn is_access(opcode: Opcode) -> bool {
-    matches!(opcode.class(), Class::load | Class::store | Class::float_load | Class::float_store)
 }
 
 /// The latest access by its base register: how far from what the register is now, in bytes, and its slot.
