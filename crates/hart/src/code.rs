@@ -139,6 +139,11 @@ impl<B: Bus> CodeCache<B> {
         ops[slot].op = MicroOp { handler: threaded::handler::<B>(Opcode::Stale), imm, rd: 0, rs1: 0, rs2: 0 };
     }
 
+    /// A fetch from `address` was found at the predicted slot.
+    pub(crate) fn found(&self, address: u64, predicted: u16) {
+        self.translations.fetch_slots().set(address, predicted);
+    }
+
     /// Forgets everything. Only for the run loop, while no engine runs.
     pub(crate) fn clear(&mut self) {
         self.translations.clear();

@@ -6,16 +6,16 @@ use crate::{host_page::HostPage, microop::MicroOp};
 const JUMPS: usize = 1 << 12;
 
 /// An entry of the jump cache: where `target` led last time. Checked against the fetch TLB at each use.
+/// An entry has a power of two of bytes, so that a shift finds it.
 #[derive(Clone, Copy)]
-#[repr(C)]
+#[repr(C, align(32))]
 pub(crate) struct Jump {
     pub(crate) target: u64,
     pub(crate) page: HostPage,
     pub(crate) op: *mut MicroOp,
-    pub(crate) predicted: u16,
 }
 
-const NO_JUMP: Jump = Jump { target: 1, page: HostPage::of_number(0), op: std::ptr::null_mut(), predicted: 0 };
+const NO_JUMP: Jump = Jump { target: 1, page: HostPage::of_number(0), op: std::ptr::null_mut() };
 
 /// The cache: one entry for each of the addresses that share it.
 pub(crate) struct Jumps(Box<[Jump; JUMPS]>);

@@ -77,6 +77,7 @@ pub(crate) struct Translations {
     /// The blocks of each page of the memory.
     pages: Box<[Option<PageBlocks>]>,
     page_slots: PageSlots,
+    fetch_slots: PageSlots,
     /// Where the jump cache lies.
     jumps: usize,
     /// One byte for each page of the memory: whether it holds translated code. Engines read it by an address while translations change.
@@ -97,6 +98,7 @@ impl Translations {
             side: Vec::with_capacity(ARENA),
             pages: (0..pages).map(|_| None).collect(),
             page_slots: PageSlots::new(),
+            fetch_slots: PageSlots::new(),
             jumps,
             map: vec![Cell::new(0); pages].into_boxed_slice(),
             first_page: memory as usize >> 12,
@@ -133,6 +135,11 @@ impl Translations {
     #[inline(always)]
     pub(crate) fn page_slots(&self) -> &PageSlots {
         &self.page_slots
+    }
+
+    /// Where fetches from a page were found last.
+    pub(crate) fn fetch_slots(&self) -> &PageSlots {
+        &self.fetch_slots
     }
 
     /// Where what is known of a page is.

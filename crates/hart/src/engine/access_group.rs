@@ -148,18 +148,15 @@ mod tests {
     #[test]
     fn a_group_covers_each_of_its_accesses() {
         let frame = [op(Opcode::Sd, 8, 24), op(Opcode::Addi, 9, 1), op(Opcode::Sd, 9, 8), op(Opcode::Lw, 5, 20)];
-        let expected =
-            AccessGroup { base: 2, first: 8, to_last: 16, width: 8, loads: 1, stores: 2, end: 3 };
+        let expected = AccessGroup { base: 2, first: 8, to_last: 16, width: 8, loads: 1, stores: 2, end: 3 };
         assert_eq!(group(&frame), Some(expected));
         // A wider access than those before: the compared offset is a multiple of its width away.
         let widening = [op(Opcode::Lbu, 5, 3), op(Opcode::Lhu, 5, 12), op(Opcode::Ld, 5, 16)];
-        let expected =
-            AccessGroup { base: 2, first: 0, to_last: 16, width: 8, loads: 3, stores: 0, end: 2 };
+        let expected = AccessGroup { base: 2, first: 0, to_last: 16, width: 8, loads: 3, stores: 0, end: 2 };
         assert_eq!(group(&widening), Some(expected));
         // A load and a store of the same bytes.
         let update = [op(Opcode::Lw, 5, -4), op(Opcode::Addi, 5, 1), op(Opcode::Sw, 5, -4)];
-        let expected =
-            AccessGroup { base: 2, first: -4, to_last: 0, width: 4, loads: 1, stores: 1, end: 2 };
+        let expected = AccessGroup { base: 2, first: -4, to_last: 0, width: 4, loads: 1, stores: 1, end: 2 };
         assert_eq!(group(&update), Some(expected));
     }
 

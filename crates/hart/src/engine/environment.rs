@@ -69,6 +69,9 @@ pub(crate) struct Environment<'c, B: Bus> {
     pub(crate) code_view: CodeView,
     /// Where the time of fetches is kept ([`Bus::fetch_clock`]).
     pub(super) fetch_clock: *mut u64,
+    /// Where the predicted slots of accesses and of fetches lie, by page ([`PageSlots::address`](crate::code::page_slots::PageSlots::address)).
+    page_slots: usize,
+    fetch_slots: usize,
     /// What compiled code and the functions that it calls tell each other.
     pub(crate) exchange: Exchange,
     pub(super) lines: B::Lines,
@@ -77,8 +80,10 @@ pub(crate) struct Environment<'c, B: Bus> {
 }
 
 impl<'c, B: Bus> Environment<'c, B> {
-    /// Where the address of the byte map lies, in bytes, for baseline code; the code view; and the address of the clock of fetches.
+    /// Where the address of the byte map lies, in bytes, for baseline code; those of the predicted slots; the code view; and the address of the clock of fetches.
     pub(crate) const CODE_MAP: usize = offset_of!(Self, code_map);
+    pub(crate) const PAGE_SLOTS: usize = offset_of!(Self, page_slots);
+    pub(crate) const FETCH_SLOTS: usize = offset_of!(Self, fetch_slots);
     pub(crate) const CODE_VIEW: usize = offset_of!(Self, code_view);
     pub(crate) const FETCH_CLOCK: usize = offset_of!(Self, fetch_clock);
 
@@ -89,10 +94,13 @@ impl<'c, B: Bus> Environment<'c, B> {
     pub(crate) unsafe fn new(bus: &mut B, code: CodeParts<'c>) -> Self {
         let (code_view, lines) = (bus.code_view(), bus.lines());
         let fetch_clock = if B::FETCHES { bus.fetch_clock() } else { std::ptr::null_mut() };
+        // SAFETY: by the contract.
+        let translations = unsafe { &*code.translations };
         Self {
             bus,
-            // SAFETY: by the contract.
-            code_map: unsafe { (*code.translations).biased_map() },
+            code_map: translations.biased_map(),
+            page_slots: translations.page_slots().address(),
+            fetch_slots: translations.fetch_slots().address(),
             code,
             code_view,
             fetch_clock,
@@ -261,9 +269,9 @@ impl<'c, B: Bus> Environment<'c, B> {
     #[inline(always)]
     pub(crate) fn jump(&mut self, hart: &mut Hart, acc: u64, target: u64) -> Option<*mut MicroOp> {
         let jump = self.jumps().get(target);
-        let view = self.code_view;
+        let (view, predicted) = (self.code_view, self.translations().fetch_slots().get(target));
         // SAFETY: the predicted slot was handed out by this bus, and the view is of the current context.
-        if jump.target == target && unsafe { self.bus().fetch_hit(view, jump.predicted, target, jump.page) } {
+        if jump.target == target && unsafe { self.bus().fetch_hit(view, predicted, target, jump.page) } {
             hart.page = target & !0xfff;
             hart.host_page = jump.page;
             Some(jump.op)
@@ -290,8 +298,15 @@ impl<'c, B: Bus> Environment<'c, B> {
                 return None;
             }
         };
-        let op = self.source().find(fetched.page, (target & 0xfff) as u16)?;
-        self.source().remember_jump(Jump { target, page: fetched.page, op, predicted: fetched.predicted });
+        self.translations().fetch_slots().set(target, fetched.predicted);
+        let known = self.jumps().get(target);
+        let op = if known.target == target && known.page == fetched.page {
+            known.op
+        } else {
+            let op = self.source().find(fetched.page, (target & 0xfff) as u16)?;
+            self.source().remember_jump(Jump { target, page: fetched.page, op });
+            op
+        };
         hart.page = target & !0xfff;
         hart.host_page = fetched.page;
         Some(op)

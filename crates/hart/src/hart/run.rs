@@ -158,7 +158,8 @@ impl Hart {
         let op = op.expect("an empty arena has room for a block");
         self.page = self.pc & !0xfff;
         self.host_page = fetched.page;
-        code.remember_jump(Jump { target: self.pc, page: fetched.page, op, predicted: fetched.predicted });
+        code.found(self.pc, fetched.predicted);
+        code.remember_jump(Jump { target: self.pc, page: fetched.page, op });
         self.execute(code, bus, op, budget, engine);
         Ok(self.leave)
     }

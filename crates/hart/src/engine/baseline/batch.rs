@@ -53,8 +53,7 @@ impl Batch {
             }
         }
         let Output { code, handed_over, searches, looks, .. } = &mut self.output;
-        let slots = translations.page_slots().address();
-        lead_by_operation(code, looks, |code, opcode| append_looks(code, bus, opcode, slots));
+        lead_by_operation(code, looks, |code, opcode| append_looks(code, bus, opcode));
         if let Some(fetches) = bus.fetches.filter(|_| !searches.is_empty()) {
             let here = code.len();
             searches.iter().for_each(|call| code.lead(*call, here));

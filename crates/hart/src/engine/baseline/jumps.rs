@@ -5,6 +5,7 @@
 //! returns and calls of a guest leave by one.
 
 use super::host::{A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, add, at, call, field, jump};
+use super::other_page::find_slot;
 use super::templates::{BusLayout, FetchLayout, Output, Rare, Templates, of_guest};
 use crate::{
     code::jumps::{Jump, Jumps},
@@ -75,7 +76,7 @@ pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayo
     inst::cmpq_rm::<Host>::new(A, field(B, offset_of!(Jump, target))).encode(code);
     let other = jump(code, Condition::NotEqual);
 
-    inst::movzwl_rm::<Host>::new(ENTRY, field(B, offset_of!(Jump, predicted))).encode(code);
+    find_slot(code, fetches.slots);
     inst::shlq_mi::<Host>::new(ENTRY, bus.entry.shift).encode(code);
     inst::addq_rm::<Host>::new(ENTRY, field(ENVIRONMENT, fetches.view)).encode(code);
     inst::movq_rm::<Host>::new(C, field(ENTRY, bus.entry.mask)).encode(code);

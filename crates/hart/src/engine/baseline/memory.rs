@@ -6,6 +6,7 @@ use super::host::{
     A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, HART, Host, OP, Register, VIEW, add, at, at_sum, copy, field,
     jump,
 };
+use super::other_page::find_slot;
 use super::scope::has_template;
 use super::templates::{Access, Rare, Templates};
 use crate::{
@@ -24,14 +25,14 @@ impl Templates<'_> {
         let base = self.read(op.rs1);
         let value = self.value_of_store(opcode, op);
         inst::leaq_rm::<Host>::new(A, at(base, op.imm)).encode(&mut self.output.code);
-        let follows = self.follows(op.rs1, slot);
+        let follows = self.follows(op.rs1);
         if !follows {
             let latest = Needed::new(Access { slot, base: op.rs1 }, self.block.places);
             self.block.accesses.extend(self.block.latest.replace(latest));
         }
         let layout = self.bus.entry;
         let stores = is_store(opcode);
-        self.go_on_if_hit(slot, (tag(layout, stores), width_in_bytes(opcode)), stores || follows);
+        self.go_on_if_hit(slot, tag(layout, stores), width_in_bytes(opcode));
         inst::addq_rm::<Host>::new(A, field(ENTRY, layout.addend)).encode(&mut self.output.code);
         if stores {
             self.hand_over_if_code(slot);
@@ -47,12 +48,12 @@ impl Templates<'_> {
     pub(super) fn begin_group(&mut self, group: &AccessGroup, slot: usize) {
         let base = self.read(group.base);
         inst::leaq_rm::<Host>::new(A, at(base, group.first)).encode(&mut self.output.code);
-        let follows = self.follows(group.base, slot);
+        self.follows(group.base);
         self.block.accesses.extend(self.block.latest.take());
         let layout = self.bus.entry;
         let opcode = self.translations.slot(slot).0;
         let (stores, narrow) = (is_store(opcode), width_in_bytes(opcode) < group.width);
-        self.go_on_if_hit(slot, (tag(layout, stores), group.width), stores || follows);
+        self.go_on_if_hit(slot, tag(layout, stores), group.width);
         // A look has compared only what the first access needs.
         if group.is_mixed() || narrow {
             let other = tag(layout, if group.is_mixed() { !stores } else { stores });
@@ -94,8 +95,8 @@ impl Templates<'_> {
         (opcode.class() == Class::store).then(|| self.read(op.rd))
     }
 
-    /// Whether the access in `slot` begins with the entry that the latest one has hit. Otherwise that is the one which it hit last itself.
-    fn follows(&mut self, base: u8, slot: usize) -> bool {
+    /// Finds the entry that an access to the address in [`A`] begins with. Returns whether it is the one that the latest access has hit, off the same base register.
+    fn follows(&mut self, base: u8) -> bool {
         let places = self.block.places;
         match &mut self.block.latest {
             Some(latest) if latest.what.base == base => {
@@ -103,21 +104,21 @@ impl Templates<'_> {
                 true
             }
             _ => {
-                self.find_entry(slot);
+                let code = &mut self.output.code;
+                find_slot(code, self.bus.page_slots);
+                inst::shlq_mi::<Host>::new(ENTRY, self.bus.entry.shift).encode(code);
+                inst::addq_rm::<Host>::new(ENTRY, VIEW).encode(code);
                 false
             }
         }
     }
 
-    /// Goes on where the address in [`A`] hits the entry. A store to another page mostly misses, and an access that follows another is rarely in another page:
-    /// their handlers search, as `rarely` says.
-    fn go_on_if_hit(&mut self, slot: usize, (tag, width): (usize, i8), rarely: bool) {
+    /// Goes on where the address in [`A`] hits the entry.
+    fn go_on_if_hit(&mut self, slot: usize, tag: usize, width: i8) {
         let code = &mut self.output.code;
         compare_tag(code, self.bus.entry, (A, tag), width);
         let from = jump(code, Condition::NotEqual);
-        let misses =
-            if rarely { Rare::HandOver { from, slot } } else { Rare::OtherPage { from, slot, back: code.len() } };
-        self.block.rare.push(misses);
+        self.block.rare.push(Rare::OtherPage { from, slot, back: code.len() });
     }
 
     /// A store to translated code is its handler's. [`A`] is where the host has the byte.
@@ -144,7 +145,7 @@ impl Templates<'_> {
         }
     }
 
-    /// [`ENTRY`] is the entry that the micro-op in `slot` hit last.
+    /// [`ENTRY`] is the entry that the micro-op in `slot` hit last, as its handler knows it.
     pub(super) fn find_entry(&mut self, slot: usize) {
         let predicted = at(OP, self.distance(slot) + offset_of!(MicroOp, rs2) as i32);
         let code = &mut self.output.code;
@@ -223,7 +224,7 @@ pub(super) fn compare_tag(code: &mut Code, layout: EntryLayout, (address, tag): 
 }
 
 /// Which tag loads or stores compare.
-fn tag(layout: EntryLayout, stores: bool) -> usize {
+pub(super) fn tag(layout: EntryLayout, stores: bool) -> usize {
     if stores { layout.write_tag } else { layout.read_tag }
 }
 

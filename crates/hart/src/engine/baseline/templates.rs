@@ -23,6 +23,8 @@ pub(crate) struct BusLayout {
     pub(super) entry: EntryLayout,
     /// Where an environment has the byte map of pages with translated code.
     pub(super) code_map: usize,
+    /// Where it has the address of the predicted slots of accesses.
+    pub(super) page_slots: usize,
     /// How jumps find their targets; `None` where only handlers do.
     pub(super) fetches: Option<FetchLayout>,
 }
@@ -34,6 +36,8 @@ pub(super) struct FetchLayout {
     pub(super) view: usize,
     /// The address of the clock of fetches.
     pub(super) clock: usize,
+    /// The address of the predicted slots of fetches.
+    pub(super) slots: usize,
 }
 
 impl BusLayout {
@@ -41,11 +45,16 @@ impl BusLayout {
     pub(crate) fn of<B: Bus>() -> Option<Self> {
         let entry =
             B::ENTRY.filter(|_| cfg!(all(target_arch = "x86_64", target_os = "linux", target_feature = "bmi2")))?;
-        let fetches = FetchLayout { view: Environment::<B>::CODE_VIEW, clock: Environment::<B>::FETCH_CLOCK };
+        let fetches = FetchLayout {
+            view: Environment::<B>::CODE_VIEW,
+            clock: Environment::<B>::FETCH_CLOCK,
+            slots: Environment::<B>::FETCH_SLOTS,
+        };
         Some(Self {
             handler: threaded::handler::<B>,
             entry,
             code_map: Environment::<B>::CODE_MAP,
+            page_slots: Environment::<B>::PAGE_SLOTS,
             fetches: B::FETCHES.then_some(fetches),
         })
     }

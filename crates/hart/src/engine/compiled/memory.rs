@@ -197,7 +197,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let [hit, miss] = [(); 2].map(|()| self.f.create_block());
         self.f.set_cold_block(hit);
         self.f.set_cold_block(miss);
-        let predicted = self.slot_of_page(address);
+        let predicted = self.slot_of_page(address, self.code.page_slots());
         let entry = self.entry_at(predicted);
         self.compare_tag(entry, address, compared, [hit, miss]);
         self.begin(hit);
@@ -261,12 +261,12 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().store(PLAIN, stamp, entry, self.layout.stamp as i32);
     }
 
-    /// The predicted slot at which the page of `address` was found last ([`PageSlots`]).
-    fn slot_of_page(&mut self, address: Value) -> Value {
+    /// The predicted slot at which the page of `address` was found last.
+    pub(super) fn slot_of_page(&mut self, address: Value, slots: &PageSlots) -> Value {
         let page = self.f.ins().ushr_imm_u(address, 12);
         let index = self.f.ins().band_imm_u(page, PageSlots::MASK as i64);
         let offset = self.f.ins().ishl_imm_u(index, i64::from(PageSlots::SHIFT));
-        let slots = self.constant(self.code.page_slots().address() as i64);
+        let slots = self.constant(slots.address() as i64);
         let at = self.f.ins().iadd(slots, offset);
         self.f.ins().uload16(I64, PLAIN, at, 0)
     }

@@ -86,7 +86,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.go_on_if(known, lookup);
         let page = self.f.ins().band_imm_s(target, !0xfff);
         let host_page = self.f.ins().load(I64, PLAIN, jump, offset_of!(Jump, page) as i32);
-        self.fetch_from(page, host_page, jump, lookup);
+        self.fetch_from(page, host_page, lookup);
         self.store_hart(page, offset_of!(Hart, page));
         self.store_hart(host_page, offset_of!(Hart, host_page));
         let op = self.f.ins().load(I64, PLAIN, jump, offset_of!(Jump, op) as i32);
@@ -109,9 +109,9 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.ins().iadd(jumps, offset)
     }
 
-    /// Uses the entry of the fetch TLB that the jump cache predicts, as [`Bus::fetch_hit`] does, if it translates `page` to `host_page`; else goes to `otherwise`.
-    fn fetch_from(&mut self, page: Value, host_page: Value, jump: Value, otherwise: Label) {
-        let predicted = self.f.ins().uload16(I64, PLAIN, jump, offset_of!(Jump, predicted) as i32);
+    /// Uses the entry of the fetch TLB where the page was found last, as [`Bus::fetch_hit`] does, if it translates `page` to `host_page`; else goes to `otherwise`.
+    fn fetch_from(&mut self, page: Value, host_page: Value, otherwise: Label) {
+        let predicted = self.slot_of_page(page, self.code.fetch_slots());
         let offset = self.f.ins().ishl_imm_u(predicted, i64::from(self.layout.shift));
         let environment = self.environment();
         let view = self.f.ins().load(I64, PLAIN, environment, offset_of!(Environment<B>, code_view) as i32);
