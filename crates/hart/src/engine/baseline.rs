@@ -11,15 +11,17 @@
 //!
 //! Results do not depend on which blocks have such code.
 
+mod accesses;
 mod batch;
 mod guest;
 mod host;
 mod integer;
 mod jumps;
 mod memory;
-mod other_page;
+mod routines;
 mod scope;
 mod templates;
 
 pub(crate) use batch::Batch;
+pub(crate) use routines::Routines;
 pub(crate) use templates::BusLayout;

@@ -113,7 +113,7 @@ impl CodeMemory {
 
     /// Puts code behind what is there, and says where it begins; `None` if there is no room, or if the host refuses, see [`failure`](Self::failure).
     pub(crate) fn append(&mut self, code: &[u8]) -> Option<usize> {
-        let at = self.used.next_multiple_of(ALIGNMENT);
+        let at = self.next_offset();
         if self.failure.is_some() || code.len() > CODE_BYTES - at {
             return None;
         }
@@ -136,6 +136,20 @@ impl CodeMemory {
         }
         self.used = at + code.len();
         Some(self.start.as_ptr() as usize + at)
+    }
+
+    /// Bytes that are used.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Where code that is put behind what is there begins.
+    pub(crate) fn next(&self) -> usize {
+        self.start.as_ptr() as usize + self.next_offset()
+    }
+
+    fn next_offset(&self) -> usize {
+        self.used.next_multiple_of(ALIGNMENT)
     }
 
     /// Why nothing in it may be executed any more, if that is so.

@@ -2,11 +2,11 @@
 //!
 //! JUSTIFICATION for unsafe: the address of code becomes a handler.
 
-use super::host::{Code, Condition, Host, Jump, jump};
-use super::jumps::{append_search, jump_to_register, take};
-use super::other_page::{append_look, append_looks};
+use super::host::{Condition, Host, jump};
+use super::jumps::{jump_to_register, take};
+use super::routines::Routines;
 use super::scope::{computes, has_template, is_last};
-use super::templates::{Block, BusLayout, Output, Rare, Templates, go_to_handler, of_guest};
+use super::templates::{Block, BusLayout, Output, Rare, Templates, of_guest};
 use crate::{
     code::translations::Translations,
     engine::{access_group::AccessGroup, compiled::is_link},
@@ -19,7 +19,6 @@ use cranelift_assembler_x64::inst;
 const LEAST: usize = 2;
 
 /// Code of blocks, before it has its place in memory.
-#[derive(Default)]
 pub(crate) struct Batch {
     output: Output,
     /// Blocks whose rare code is to follow.
@@ -27,6 +26,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// No code yet. In compact code, accesses call what is long.
+    pub(crate) fn new(is_compact: bool) -> Self {
+        Self { output: Output { is_compact, ..Output::default() }, blocks: Vec::new() }
+    }
+
     /// Appends the code of the block whose first micro-op behind its gate is in `slot`, if that is worth it; whether it is.
     pub(crate) fn add(&mut self, translations: &Translations, bus: &BusLayout, slot: usize) -> bool {
         let before = self.output.entries.len();
@@ -41,8 +45,15 @@ impl Batch {
         has_code
     }
 
-    /// The code, which may lie anywhere. What is rare lies behind the code of all blocks, so that less of it gets into the host's caches.
-    pub(crate) fn finish(&mut self, translations: &Translations, bus: &BusLayout) -> &[u8] {
+    /// The code, which is to lie at `address`. What is rare lies behind the code of all blocks, so that less of it gets into the host's caches. Behind it are the
+    /// routines that it is the first to need.
+    pub(crate) fn finish(
+        &mut self,
+        translations: &Translations,
+        bus: &BusLayout,
+        routines: &mut Routines,
+        address: usize,
+    ) -> &[u8] {
         for block in std::mem::take(&mut self.blocks) {
             let mut templates = Templates { output: &mut self.output, translations, bus, block };
             // What is rare may have rare cases of its own.
@@ -52,14 +63,8 @@ impl Batch {
                 }
             }
         }
-        let Output { code, handed_over, searches, looks, .. } = &mut self.output;
-        lead_by_operation(code, looks, |code, opcode| append_looks(code, bus, opcode));
-        if let Some(fetches) = bus.fetches.filter(|_| !searches.is_empty()) {
-            let here = code.len();
-            searches.iter().for_each(|call| code.lead(*call, here));
-            append_search(code, bus, fetches, translations.jumps());
-        }
-        lead_by_operation(code, handed_over, |code, opcode| go_to_handler(code, bus, opcode));
+        let Output { code, calls, .. } = &mut self.output;
+        routines.lead((code, address), std::mem::take(calls), translations, bus);
         code.bytes()
     }
 
@@ -69,16 +74,6 @@ impl Batch {
             // SAFETY: code at an entry is entered as a handler is, and goes on as one does.
             (*slot, unsafe { std::mem::transmute::<usize, Handler>(address + offset) })
         })
-    }
-}
-
-/// Appends the code that jumps lead to, once for each operation.
-fn lead_by_operation(code: &mut Code, jumps: &mut [(Opcode, Jump)], mut append: impl FnMut(&mut Code, Opcode)) {
-    jumps.sort_by_key(|(opcode, _)| *opcode as u16);
-    for same in jumps.chunk_by(|one, other| one.0 == other.0) {
-        let here = code.len();
-        same.iter().for_each(|(_, jump)| code.lead(*jump, here));
-        append(code, same[0].0);
     }
 }
 
@@ -105,7 +100,7 @@ fn append_block(templates: &mut Templates, mut slot: usize) {
         }
         slot = behind(opcode, slot);
     }
-    templates.block.forget();
+    templates.block.held.clear();
 }
 
 /// How many micro-ops with templates follow each other from `slot` on, as far as that matters.
@@ -173,13 +168,9 @@ fn access(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), slot: usi
 fn append_rare(templates: &mut Templates, rare: Rare) {
     let here = templates.output.code.len();
     match rare {
-        Rare::HandOver { from, slot } => {
+        Rare::OtherPage { from, slot, again } => {
             templates.output.code.lead(from, here);
-            templates.go_to_shared_handler(slot);
-        }
-        Rare::OtherPage { from, slot, back } => {
-            templates.output.code.lead(from, here);
-            append_look(templates, slot, back);
+            templates.look(slot, again);
         }
         Rare::Taken { from, slot } => {
             templates.output.code.lead(from, here);
@@ -193,9 +184,6 @@ fn append_rare(templates: &mut Templates, rare: Rare) {
             templates.enter(slot);
             for (register, guest) in templates.block.held.needed_at(place) {
                 inst::movq_rm::<Host>::new(register, of_guest(guest)).encode(&mut templates.output.code);
-            }
-            if let Some(access) = templates.block.accesses.iter().find(|access| access.at(place)) {
-                templates.find_entry(access.what.slot);
             }
             let back = jump(&mut templates.output.code, Condition::Always);
             templates.output.code.lead(back, to);

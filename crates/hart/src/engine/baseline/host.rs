@@ -37,7 +37,7 @@ pub(super) const GUEST: [Register; 4] = [Register(11), Register(12), Register(13
 /// The stack's end, which only calls within the code move.
 pub(super) const STACK: Register = Register(4);
 
-/// Holds the address of the TLB entry that the latest access has hit.
+/// Holds the address of the TLB entry that an access has hit; within a group of accesses, where the compared byte lies.
 pub(super) const ENTRY: Register = Register(15);
 
 /// The registers of every instruction.
@@ -87,10 +87,22 @@ impl Code {
         &self.0
     }
 
+    /// What follows begins with a line of the host's cache.
+    pub(super) fn align(&mut self) {
+        // Nothing comes here: it would stop.
+        const BREAKPOINT: u8 = 0xcc;
+        self.0.resize(self.0.len().next_multiple_of(64), BREAKPOINT);
+    }
+
     /// The jump leads to `target`, an offset in the code.
     pub(super) fn lead(&mut self, jump: Jump, target: usize) {
-        let distance = target as i64 - jump.0 as i64;
-        let distance = i32::try_from(distance).expect("a batch of code is smaller than 2 GiB");
+        self.lead_from(jump, 0, target);
+    }
+
+    /// The jump leads to the address `target` once the code lies at `address`.
+    pub(super) fn lead_from(&mut self, jump: Jump, address: usize, target: usize) {
+        let distance = target as i64 - (address + jump.0) as i64;
+        let distance = i32::try_from(distance).expect("all code lies within 2 GiB");
         self.0[jump.0 - 4..jump.0].copy_from_slice(&distance.to_le_bytes());
     }
 }

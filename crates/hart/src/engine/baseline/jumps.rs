@@ -1,11 +1,12 @@
 //! Templates of jumps to other pages and to registers: what the jump cache and the fetch TLB say of the target, as
 //! [`Environment::jump`](crate::engine::environment::Environment::jump) does it.
 //!
-//! The search is code that all blocks of a batch share. Each jump has a host jump of its own, which the host's processor predicts by itself: in the handlers, all
+//! The search is a [routine](super::routines). Each jump has a host jump of its own, which the host's processor predicts by itself: in the handlers, all
 //! returns and calls of a guest leave by one.
 
+use super::accesses::find_slot;
 use super::host::{A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, add, at, call, field, jump};
-use super::other_page::find_slot;
+use super::routines::Routine;
 use super::templates::{BusLayout, FetchLayout, Output, Rare, Templates, of_guest};
 use crate::{
     code::jumps::{Jump, Jumps},
@@ -47,8 +48,8 @@ pub(super) fn take(templates: &mut Templates, slot: usize) {
 /// Pays for the block, and searches for what [`A`] is the address of.
 fn search(templates: &mut Templates, slot: usize) {
     let spent = templates.pay(slot);
-    let Output { code, searches, .. } = &mut *templates.output;
-    searches.push(call(code));
+    let Output { code, calls, .. } = &mut *templates.output;
+    calls.push((Routine::Search, call(code)));
     let unknown = jump(code, Condition::NotEqual);
     templates.block.rare.extend([spent, unknown].map(|from| Rare::TakeBack { from, slot }));
 }

@@ -1,7 +1,8 @@
 //! What every template is built from: the registers that hold guest registers, ways out of the code, and links.
 
-use super::guest::{Held, Needed};
-use super::host::{A, ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
+use super::guest::Held;
+use super::host::{ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
+use super::routines::{Calls, Routine};
 use crate::{
     Bus, EntryLayout,
     code::translations::Translations,
@@ -41,6 +42,11 @@ pub(super) struct FetchLayout {
 }
 
 impl BusLayout {
+    /// The usual handler of an operation.
+    pub(super) fn handler_of(&self, opcode: Opcode) -> Handler {
+        (self.handler)(opcode)
+    }
+
     /// `None` where there is no baseline code: for a bus that does not say how it translates, or another host.
     pub(crate) fn of<B: Bus>() -> Option<Self> {
         let entry =
@@ -66,21 +72,17 @@ pub(super) struct Output {
     pub(super) code: Code,
     /// The slots of micro-ops whose handlers lead into it, and to where.
     pub(super) entries: Vec<(usize, usize)>,
-    /// Jumps to the usual handlers.
-    pub(super) handed_over: Vec<(Opcode, Jump)>,
-    /// Calls of the search for a jump's target.
-    pub(super) searches: Vec<Jump>,
-    /// Calls of the look for another page's entry.
-    pub(super) looks: Vec<(Opcode, Jump)>,
+    /// Whether accesses call what is long, so that there is less code.
+    pub(super) is_compact: bool,
+    /// What it calls or jumps to.
+    pub(super) calls: Calls,
 }
 
 /// Code that is rarely executed.
 #[derive(Clone, Copy)]
 pub(super) enum Rare {
-    /// The usual handler of the micro-op executes it.
-    HandOver { from: Jump, slot: usize },
-    /// The micro-op is a load from another page than the latest; it goes on at `back` where that page's entry is found.
-    OtherPage { from: Jump, slot: usize, back: usize },
+    /// The page of the micro-op's access is not where it was found last; if it is found elsewhere, it goes on at `again`.
+    OtherPage { from: Jump, slot: usize, again: usize },
     /// The micro-op, whose link is taken, is a branch.
     Taken { from: Jump, slot: usize },
     /// The micro-op has paid for the block, and its handler executes it from the beginning: the budget does not suffice, or where it leads is not known.
@@ -89,38 +91,19 @@ pub(super) enum Rare {
     Resume { slot: usize, to: usize, place: usize },
 }
 
-/// The access whose TLB entry [`ENTRY`](super::host::ENTRY) holds.
-#[derive(Clone, Copy)]
-pub(super) struct Access {
-    pub(super) slot: usize,
-    /// The guest register that its address begins with, unchanged since.
-    pub(super) base: u8,
-}
-
 /// What is known of a block whose code is made.
 #[derive(Default)]
 pub(super) struct Block {
     /// The slot whose micro-op [`OP`] points at.
     pub(super) base: usize,
     pub(super) held: Held,
-    pub(super) latest: Option<Needed<Access>>,
     /// The group of accesses that has begun and not ended.
     pub(super) group: Option<AccessGroup>,
-    /// Accesses that were the latest before.
-    pub(super) accesses: Vec<Needed<Access>>,
     /// Places so far at which code may be entered again behind an access.
     pub(super) places: usize,
     pub(super) rare: Vec<Rare>,
     /// Whether the result of the micro-op is overwritten by the next one, and no code can be left between them.
     pub(super) is_overwritten: bool,
-}
-
-impl Block {
-    /// Nothing is held any more.
-    pub(super) fn forget(&mut self) {
-        self.held.clear();
-        self.accesses.extend(self.latest.take());
-    }
 }
 
 /// What makes the code of a block.
@@ -134,7 +117,7 @@ pub(super) struct Templates<'t> {
 impl Templates<'_> {
     /// The handler of the micro-op leads here, where nothing is held.
     pub(super) fn enter(&mut self, slot: usize) {
-        self.block.forget();
+        self.block.held.clear();
         self.output.entries.push((slot, self.output.code.len()));
         let distance = self.distance(slot);
         add(&mut self.output.code, OP, -distance);
@@ -162,7 +145,7 @@ impl Templates<'_> {
     pub(super) fn take_back(&mut self, slot: usize) {
         let cost = self.of_link(slot, offset_of!(Link, cost));
         inst::subq_rm::<Host>::new(ACC, cost).encode(&mut self.output.code);
-        self.go_to_shared_handler(slot);
+        self.hand_over(slot);
     }
 
     /// Where a field of the link behind the micro-op is.
@@ -170,19 +153,12 @@ impl Templates<'_> {
         at(OP, self.distance(slot) + SLOT + field as i32)
     }
 
-    /// The usual handler executes the micro-op, which is a rare case: one jump to each handler serves all blocks.
-    pub(super) fn go_to_shared_handler(&mut self, slot: usize) {
-        let (opcode, distance) = (self.translations.slot(slot).0, self.distance(slot));
-        let Output { code, handed_over, .. } = &mut *self.output;
-        add(code, OP, distance);
-        handed_over.push((opcode, jump(code, Condition::Always)));
-    }
-
-    /// The usual handler executes the micro-op, which is no rare case.
+    /// The usual handler executes the micro-op.
     pub(super) fn hand_over(&mut self, slot: usize) {
-        let distance = self.distance(slot);
-        add(&mut self.output.code, OP, distance);
-        go_to_handler(&mut self.output.code, self.bus, self.translations.slot(slot).0);
+        let (opcode, distance) = (self.translations.slot(slot).0, self.distance(slot));
+        let Output { code, calls, .. } = &mut *self.output;
+        add(code, OP, distance);
+        calls.push((Routine::Handler(opcode), jump(code, Condition::Always)));
     }
 
     /// Bytes from where [`OP`] points to the micro-op in a slot.
@@ -201,7 +177,6 @@ impl Templates<'_> {
 
     /// A host register for the next value of a guest register. The two that were used last keep theirs.
     pub(super) fn write(&mut self, guest: u8) -> Register {
-        self.block.accesses.extend(self.block.latest.take_if(|latest| latest.what.base == guest));
         self.block.held.hold(guest, self.block.places)
     }
 
@@ -223,13 +198,6 @@ impl Templates<'_> {
         add(&mut self.output.code, to, offset);
         self.written(op.rd, to);
     }
-}
-
-/// Appends a jump to the usual handler of an operation, whose micro-op [`OP`] points at.
-pub(super) fn go_to_handler(code: &mut Code, bus: &BusLayout, opcode: Opcode) {
-    let handler = (bus.handler)(opcode) as usize as u64;
-    inst::movabsq_oi::<Host>::new(A, handler).encode(code);
-    inst::jmpq_m::<Host>::new(A).encode(code);
 }
 
 /// Where the hart has a guest register.

@@ -1,0 +1,91 @@
+//! Routines: code that all blocks share, and which they call or jump to.
+//!
+//! A program with little repetition waits for the host to fetch its code. What every access and every jump to a register does is therefore in one place. A routine is
+//! made with the first batch that needs it, and stays where it is until all code is forgotten.
+
+use super::accesses::{Form, Misses, append_group, append_hit, append_look, end};
+use super::host::{A, Code, Host, Jump};
+use super::jumps::append_search;
+use super::templates::BusLayout;
+use crate::{code::translations::Translations, ops::Opcode};
+use cranelift_assembler_x64::inst;
+
+/// What a routine does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Routine {
+    /// Goes on at the usual handler of an operation.
+    Handler(Opcode),
+    /// Finds where an access hits ([`append_hit`]).
+    Hit { stores: bool, width: i8 },
+    /// Finds where a group of accesses hits ([`append_group`]).
+    Group { first_stores: bool, is_mixed: bool, width: i8 },
+    /// What an access does whose page is not where it was found last ([`append_look`]).
+    Look(Opcode),
+    /// Searches for the target of a jump ([`append_search`]).
+    Search,
+}
+
+/// Calls of routines, or jumps to them.
+pub(super) type Calls = Vec<(Routine, Jump)>;
+
+/// The routines that there are, and their addresses.
+#[derive(Default)]
+pub(crate) struct Routines(Vec<(Routine, usize)>);
+
+impl Routines {
+    /// Leads the calls to their routines; appends those that there are not yet to the code, which will lie at `address`.
+    pub(super) fn lead(
+        &mut self,
+        (code, address): (&mut Code, usize),
+        mut calls: Calls,
+        translations: &Translations,
+        bus: &BusLayout,
+    ) {
+        while let Some((routine, jump)) = calls.pop() {
+            let known = self.0.iter().find(|(other, _)| *other == routine).map(|&(_, at)| at);
+            let at = known.unwrap_or_else(|| {
+                code.align();
+                let at = address + code.len();
+                append(routine, code, &mut calls, translations, bus);
+                self.0.push((routine, at));
+                at
+            });
+            code.lead_from(jump, address, at);
+        }
+    }
+
+    /// All code is gone.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn append(routine: Routine, code: &mut Code, calls: &mut Calls, translations: &Translations, bus: &BusLayout) {
+    match routine {
+        Routine::Handler(opcode) => {
+            inst::movabsq_oi::<Host>::new(A, bus.handler_of(opcode) as usize as u64).encode(code);
+            inst::jmpq_m::<Host>::new(A).encode(code);
+        }
+        Routine::Hit { .. } | Routine::Group { .. } => {
+            let misses = hit_path(routine, code, bus, Form::Called);
+            end(code, misses);
+        }
+        Routine::Look(opcode) => append_look(code, calls, bus, opcode),
+        Routine::Search => {
+            if let Some(fetches) = bus.fetches {
+                append_search(code, bus, fetches, translations.jumps());
+            }
+        }
+    }
+}
+
+/// Appends the hit path of an access or of a group of them.
+pub(super) fn hit_path(routine: Routine, code: &mut Code, bus: &BusLayout, form: Form) -> Misses {
+    match routine {
+        Routine::Hit { stores, width } => append_hit(code, bus, (stores, width), form),
+        Routine::Group { first_stores, is_mixed, width } => {
+            append_group(code, bus, (first_stores, is_mixed, width), form)
+        }
+        _ => Misses::new(),
+    }
+}
