@@ -3,7 +3,7 @@
 use crate::{host_page::HostPage, microop::MicroOp};
 
 /// Entries, a power of two.
-const JUMPS: usize = 1 << 12;
+const JUMPS: usize = 1 << 14;
 
 /// An entry of the jump cache: where `target` led last time. Checked against the fetch TLB at each use.
 /// An entry has a power of two of bytes, so that a shift finds it.
