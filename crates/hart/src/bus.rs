@@ -142,7 +142,7 @@ pub struct EntryLayout {
     pub shift: u8,
     /// The tag of loads.
     pub read_tag: usize,
-    /// The tag of stores.
+    /// The tag of stores. Where stores hit, loads hit as well.
     pub write_tag: usize,
     /// The mask.
     pub mask: usize,

@@ -94,9 +94,9 @@ impl AccessGroup {
         self.loads + self.stores
     }
 
-    /// Whether there are both loads and stores.
-    pub(in crate::engine) fn is_mixed(&self) -> bool {
-        self.loads > 0 && self.stores > 0
+    /// Whether there are stores: then all accesses hit where a store hits.
+    pub(in crate::engine) fn stores(&self) -> bool {
+        self.stores > 0
     }
 
     /// Bytes from the compared address to that of an access of the group.

@@ -117,6 +117,7 @@ impl Answers {
     #[inline(always)]
     fn entry(self, stamp: u64) -> L1Entry {
         let Self { gva, size, host, read, write } = self;
+        debug_assert!(read || !write, "what may be written may be read");
         let mask = !(size.bytes() - 1);
         let page = gva.0 & mask;
         let read_tag = if read { page } else { L1Entry::NEVER };

@@ -49,27 +49,20 @@ pub(super) fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (boo
 }
 
 /// Appends the hit path of a group of accesses, the widest of so many bytes, with the first address in [`A`]. Where it goes on, [`A`] is where the byte of the first address lies, and [`ENTRY`] the entry, which is still to get its time.
-pub(super) fn append_group(
-    code: &mut Code,
-    bus: &BusLayout,
-    (first_stores, is_mixed, width): (bool, bool, i8),
-    form: Form,
-) -> Misses {
+pub(super) fn append_group(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
     find_entry(code, bus);
-    compare_tag(code, bus.entry, (A, tag(bus.entry, first_stores)), width);
+    compare_tag(code, bus.entry, (A, tag(bus.entry, stores)), width);
     let mut misses = vec![jump(code, Condition::NotEqual)];
-    match form {
-        Form::Called => inst::addq_rm::<Host>::new(B, A).encode(code),
-        Form::Inline { to_last } => inst::leaq_rm::<Host>::new(B, at(A, to_last)).encode(code),
-    }
-    if is_mixed {
-        compare_tag(code, bus.entry, (B, tag(bus.entry, !first_stores)), width);
-    } else {
+    if form != (Form::Inline { to_last: 0 }) {
+        match form {
+            Form::Called => inst::addq_rm::<Host>::new(B, A).encode(code),
+            Form::Inline { to_last } => inst::leaq_rm::<Host>::new(B, at(A, to_last)).encode(code),
+        }
         inst::xorq_rm::<Host>::new(B, A).encode(code);
         inst::testl_mi::<Host>::new(B, 0xffff_f000_u32).encode(code);
+        misses.push(jump(code, Condition::NotEqual));
     }
-    misses.push(jump(code, Condition::NotEqual));
-    if first_stores || is_mixed {
+    if stores {
         misses.push(compare_code(code, bus));
     }
     find_byte(code, bus.entry, form);

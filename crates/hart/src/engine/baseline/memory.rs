@@ -30,9 +30,7 @@ impl Templates<'_> {
     pub(super) fn begin_group(&mut self, group: &AccessGroup, slot: usize) {
         let base = self.read(group.base);
         inst::leaq_rm::<Host>::new(A, at(base, group.first)).encode(&mut self.output.code);
-        let first_stores = is_store(self.translations.slot(slot).0);
-        let routine = Routine::Group { first_stores, is_mixed: group.is_mixed(), width: group.width };
-        self.find(routine, slot, group.to_last);
+        self.find(Routine::Group { stores: group.stores(), width: group.width }, slot, group.to_last);
         let code = &mut self.output.code;
         add(code, ACC, group.accesses() - 1);
         inst::movl_mr::<Host>::new(field(ENTRY, self.bus.entry.stamp), ACC).encode(code);

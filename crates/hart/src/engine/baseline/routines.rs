@@ -18,7 +18,7 @@ pub(super) enum Routine {
     /// Finds where an access hits ([`append_hit`]).
     Hit { stores: bool, width: i8 },
     /// Finds where a group of accesses hits ([`append_group`]).
-    Group { first_stores: bool, is_mixed: bool, width: i8 },
+    Group { stores: bool, width: i8 },
     /// What an access does whose page is not where it was found last ([`append_look`]).
     Look(Opcode),
     /// Searches for the target of a jump ([`append_search`]).
@@ -83,9 +83,7 @@ fn append(routine: Routine, code: &mut Code, calls: &mut Calls, translations: &T
 pub(super) fn hit_path(routine: Routine, code: &mut Code, bus: &BusLayout, form: Form) -> Misses {
     match routine {
         Routine::Hit { stores, width } => append_hit(code, bus, (stores, width), form),
-        Routine::Group { first_stores, is_mixed, width } => {
-            append_group(code, bus, (first_stores, is_mixed, width), form)
-        }
+        Routine::Group { stores, width } => append_group(code, bus, (stores, width), form),
         _ => Misses::new(),
     }
 }

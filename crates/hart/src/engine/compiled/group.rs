@@ -3,7 +3,7 @@
 use super::emit::{Emitter, PLAIN};
 use crate::{
     Bus,
-    engine::access_group::{AccessGroup, is_access, is_store},
+    engine::access_group::{AccessGroup, is_access},
     ops::{Class, Opcode},
     report::Reports,
 };
@@ -22,18 +22,17 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let address = self.f.ins().iadd_imm_s(base, i64::from(group.first));
         let [found, together, apart, behind] = [(); 4].map(|()| self.f.create_block());
         let entry = self.f.append_block_param(found, I64);
-        let stores = is_store(self.code.slot(slot).0);
         let widest = Type::int_with_byte_size(group.width as u16).expect("a width of one to eight bytes");
-        self.find_entry(slot, address, (widest, self.tag(stores)), |emitter, entry| {
+        self.find_entry(slot, address, (widest, self.tag(group.stores())), |emitter, entry| {
             emitter.f.ins().jump(found, &[entry.into()]);
         });
         self.f.ins().jump(apart, &[]);
 
         self.begin(found);
-        let last = self.f.ins().iadd_imm_s(address, i64::from(group.to_last));
-        if group.is_mixed() {
-            self.compare_tag(entry, last, (widest, self.tag(!stores)), [together, apart]);
+        if group.to_last == 0 {
+            self.f.ins().jump(together, &[]);
         } else {
+            let last = self.f.ins().iadd_imm_s(address, i64::from(group.to_last));
             let changed = self.f.ins().bxor(address, last);
             let page = self.f.ins().band_imm_s(changed, !0xfff);
             self.f.ins().brif(page, apart, &[], together, &[]);
@@ -41,7 +40,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.begin(together);
         let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
         let at = self.f.ins().iadd(address, addend);
-        if group.stores > 0 {
+        if group.stores() {
             let holds_code = self.holds_code(at);
             let on = self.f.create_block();
             self.f.ins().brif(holds_code, apart, &[], on, &[]);
