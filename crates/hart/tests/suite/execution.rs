@@ -4,7 +4,7 @@ use super::common::{ENGINES, FlatBus, hart_at};
 use hart::{Engine, Exit, Hart, Hotness, Isa};
 
 /// Runs `words` placed at `at` until the program makes an SBI call.
-fn run_at(
+pub(super) fn run_at(
     engine: Engine,
     isa: Isa,
     at: usize,
@@ -24,13 +24,13 @@ fn run_at(
     panic!("the program did not end: pc {:#x}", hart.pc());
 }
 
-const ECALL: u32 = 0x0000_0073;
+pub(super) const ECALL: u32 = 0x0000_0073;
 
-fn addi(rd: u32, rs1: u32, imm: i32) -> u32 {
+pub(super) fn addi(rd: u32, rs1: u32, imm: i32) -> u32 {
     (imm as u32) << 20 | rs1 << 15 | rd << 7 | 0x13
 }
 
-fn bne(rs1: u32, rs2: u32, offset: i32) -> u32 {
+pub(super) fn bne(rs1: u32, rs2: u32, offset: i32) -> u32 {
     let o = offset as u32;
     (o >> 12 & 1) << 31
         | (o >> 5 & 63) << 25

@@ -3,6 +3,7 @@
 mod common;
 
 mod execution;
+mod groups;
 mod interrupts;
 mod lines;
 mod observed;

@@ -1,28 +1,16 @@
 //! Several guests on one host.
 
-use super::common::{Transcript, VOS};
+use super::common::{Transcript, VOS, image};
 use config::ConfigBuilder;
 use hart::StopPoints;
 use hypervisor::ExitReason;
 use machine::debug::{DebugEvent, DebugSession};
-use machine::{Console, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{Console, Image, Machine, Outcome};
 use std::time::Duration;
-
-fn image(workload: &str) -> Image {
-    Image {
-        kernel: VOS.into(),
-        kernel_name: "vos".to_owned(),
-        load_address: None,
-        initrd: None,
-        command_line: workload.to_owned(),
-        least_memory: LEAST_MEMORY,
-        devices: Vec::new(),
-    }
-}
 
 fn machine(scheme: &str, workloads: &[&str]) -> Result<Machine, machine::BuildError> {
     let builder = ConfigBuilder::default().set("scheme", scheme).unwrap().set("memory", "64M").unwrap();
-    let images: Vec<Image> = workloads.iter().map(|workload| image(workload)).collect();
+    let images: Vec<Image> = workloads.iter().map(|workload| image(VOS, workload)).collect();
     Machine::assemble_all(&builder.set("harts", "2").unwrap().build().unwrap(), &images)
 }
 
@@ -54,7 +42,7 @@ fn a_guest_computes_the_same_wherever_its_memory_lies() {
     let run = |scheme: &str, attribute: &str| {
         let builder = ConfigBuilder::default().set("scheme", scheme).unwrap().set("memory", "64M").unwrap();
         let config = builder.set("memory_attribute", attribute).unwrap().build().unwrap();
-        let mut machine = Machine::assemble(&config, &image(gups)).unwrap();
+        let mut machine = Machine::assemble(&config, &image(VOS, gups)).unwrap();
         let mut transcript = Transcript::default();
         assert_eq!(machine.run(&mut transcript), Outcome::Finished(0), "{scheme} {attribute}: {:?}", transcript.0);
         (machine.statistics(), machine.measured())
@@ -75,7 +63,7 @@ fn at_most_one_guest_of_a_host_is_v_equals_r() {
     let machine = |attribute: &str| {
         let builder = ConfigBuilder::default().set("scheme", "nested").unwrap().set("memory", "64M").unwrap();
         let config = builder.set("memory_attribute", attribute).unwrap().build().unwrap();
-        let images = ["workload=hello", "workload=hello"].map(image);
+        let images = ["workload=hello", "workload=hello"].map(|workload| image(VOS, workload));
         Machine::assemble_all(&config, &images)
     };
     let error = machine("V=R").err().expect("the second is refused");
@@ -108,7 +96,7 @@ fn a_guest_that_waits_for_keys_meets_its_time_limit() {
     let run = |timeout: &str| {
         let config = builder.clone().set("timeout", timeout).unwrap().build().unwrap();
         let mut console = Silent::default();
-        let outcome = Machine::assemble(&config, &image("misbehave=sleep")).unwrap().run(&mut console);
+        let outcome = Machine::assemble(&config, &image(VOS, "misbehave=sleep")).unwrap().run(&mut console);
         (outcome, console.0)
     };
     let (outcome, given) = run("3");

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod groups;
 mod guests;
 mod paging;
 mod segments;

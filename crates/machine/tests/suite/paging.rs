@@ -1,29 +1,12 @@
 //! Guests on a host with less memory than they use.
 
-use super::common::{Transcript, VOS};
+use super::common::{Transcript, VOS, config, elf, image};
+use config::AttributeName;
 use config::units::ByteSize;
-use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::{BuildError, GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{BuildError, GuestPlan, HostPlan, Machine, Outcome};
 use types::Cycles;
-
-fn config(settings: &[(&str, &str)]) -> Config {
-    let set = |builder: ConfigBuilder, &(key, value): &(&str, &str)| builder.set(key, value).unwrap();
-    settings.iter().fold(ConfigBuilder::default(), set).build().unwrap()
-}
-
-fn image(kernel: impl Into<std::sync::Arc<[u8]>>, command_line: &str) -> Image {
-    Image {
-        kernel: kernel.into(),
-        kernel_name: "guest".to_owned(),
-        load_address: None,
-        initrd: None,
-        command_line: command_line.to_owned(),
-        least_memory: LEAST_MEMORY,
-        devices: Vec::new(),
-    }
-}
 
 /// Where the guest below is loaded, and where its data begins.
 const CODE: u64 = 0x8020_0000;
@@ -103,28 +86,6 @@ fn straddler(pages: u64, functions: u64) -> Vec<u8> {
         put(4096 * (1 + function), &[add.to_le_bytes(), 0x0000_8067_u32.to_le_bytes()].concat());
     }
     elf(CODE, &memory)
-}
-
-/// An ELF file of one segment, entered at its start.
-fn elf(at: u64, memory: &[u8]) -> Vec<u8> {
-    let length = memory.len() as u64;
-    let half = |values: &[u16]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
-    let word = |values: &[u32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
-    let double = |values: &[u64]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>();
-    let header = [
-        b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec(),
-        half(&[2, 243]),
-        word(&[1]),
-        double(&[at, 64, 0]),
-        word(&[0]),
-        half(&[64, 56, 1, 0, 0, 0]),
-        word(&[1, 7]),
-        double(&[4096, at, at, length, length, 4096]),
-    ];
-    let mut file = header.concat();
-    file.resize(4096, 0);
-    file.extend(memory);
-    file
 }
 
 /// What is in a hart's hands when a page goes is not used afterwards: where its code lies, the first half of a misaligned store, a reservation.

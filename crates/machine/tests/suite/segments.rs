@@ -1,8 +1,8 @@
 //! Segments under faulty frames: what a guest computes, and what lies in a frame that must not be accessed.
 
-use super::common::VOS;
+use super::common::{VOS, image};
 use config::{Config, ConfigBuilder};
-use machine::{Console, FaultyFrame, HOST_BASE, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{Console, FaultyFrame, HOST_BASE, Machine, Outcome};
 use types::{Gpa, Hpa};
 
 const PAGE: u64 = 4096;
@@ -24,16 +24,7 @@ fn config(settings: &[(&str, &str)]) -> Config {
 }
 
 fn machine(config: &Config, work: &str) -> Machine {
-    let image = Image {
-        kernel: VOS.into(),
-        kernel_name: "vos".to_owned(),
-        load_address: None,
-        initrd: None,
-        command_line: work.to_owned(),
-        least_memory: LEAST_MEMORY,
-        devices: Vec::new(),
-    };
-    Machine::assemble(config, &image).unwrap()
+    Machine::assemble(config, &image(VOS, work)).unwrap()
 }
 
 /// The shipped host with a clock of 1 MHz: a second of the guest takes a fraction of one of ours.

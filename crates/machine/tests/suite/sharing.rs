@@ -1,28 +1,19 @@
 //! Guests whose vCPUs share pCPUs.
 
-use super::common::{Transcript, VOS};
+use super::common::{Transcript, VOS, image};
 use config::units::ByteSize;
 use config::{AttributeName, Config, ConfigBuilder};
 use machine::sched::{Allocation, PcpuId, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::{GuestPlan, HostChange, HostPlan, Image, LEAST_MEMORY, Machine, Outcome, PlannedChange};
+use machine::{GuestPlan, HostChange, HostPlan, Machine, Outcome, PlannedChange};
 use types::Cycles;
 
 /// A quarter of a millisecond of the default host.
 const SLICE: Cycles = Cycles(600_000);
 
 fn vos(command_line: &str, harts: u32, spin: SpinMethod) -> GuestPlan {
-    let image = Image {
-        kernel: VOS.into(),
-        kernel_name: "vos".to_owned(),
-        load_address: None,
-        initrd: None,
-        command_line: command_line.to_owned(),
-        least_memory: LEAST_MEMORY,
-        devices: Vec::new(),
-    };
     GuestPlan {
-        image,
+        image: image(VOS, command_line),
         harts,
         memory: ByteSize(64 << 20),
         memory_attribute: AttributeName::default(),

@@ -1,28 +1,19 @@
 //! Steal time of a vCPU whose pCPU others use as well.
 
-use super::common::{Transcript, VOS};
+use super::common::{Transcript, VOS, image};
 use config::units::ByteSize;
 use config::{AttributeName, ConfigBuilder};
 use machine::sched::{Allocation, spin::SpinMethod};
 use machine::sections::GuestSections;
-use machine::{GuestPlan, HostPlan, Image, LEAST_MEMORY, Machine, Outcome};
+use machine::{GuestPlan, HostPlan, Machine, Outcome};
 use types::Cycles;
 
 /// Checks the SBI, and that the reported steal time is positive and no more than the time that has passed.
 const SBI_TEST: &[u8] = include_bytes!("../../../../guests/sbi/sbi-test.elf");
 
 fn guest(kernel: &[u8], command_line: &str, background: bool) -> GuestPlan {
-    let image = Image {
-        kernel: kernel.into(),
-        kernel_name: "guest".to_owned(),
-        load_address: None,
-        initrd: None,
-        command_line: command_line.to_owned(),
-        least_memory: LEAST_MEMORY,
-        devices: Vec::new(),
-    };
     GuestPlan {
-        image,
+        image: image(kernel, command_line),
         harts: 1,
         memory: ByteSize(64 << 20),
         memory_attribute: AttributeName::default(),
