@@ -31,7 +31,7 @@ pub enum Engine {
 }
 
 /// When a block is compiled: once about this many instructions were sampled where it begins, and at its unit's blocks as many as compiling costs. 0 compiles
-/// every block when it is found. At 1, every block gets baseline code when it is found; above, after as many executions, and 16 at most.
+/// every block when it is found. At 1, every block gets baseline code when it is found; above, after as many executions, and 4 at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hotness(pub u32);
 

@@ -17,8 +17,11 @@ use crate::{
     ops::Opcode,
 };
 
-/// Executions that make a block warm. Making its code takes about as long as the threaded engine takes for so many.
-const WARM: u8 = 16;
+/// Executions that make a block warm. With more, a program with much code executes much of it in handlers; with fewer, code is made that is hardly executed.
+const WARM: u8 = 4;
+
+/// Blocks that get their code in one go, since the memory changes from executable to writable and back for each.
+const BATCH: usize = 16;
 
 /// Entries of the table, a power of two.
 const COUNTS: usize = 1 << 12;
@@ -42,7 +45,7 @@ pub(super) struct Warm {
     failure: Option<CodeMemoryError>,
     /// Executions counted, by a part of the micro-op's slot; empty until something is.
     counts: Vec<u8>,
-    /// Executions that make a block warm, and as many blocks make a batch.
+    /// Executions that make a block warm.
     threshold: u8,
     /// The slots of blocks that are warm and have no code yet.
     due: Vec<usize>,
@@ -99,7 +102,8 @@ impl Warm {
             code.counts_executions = self.memory.is_some();
         }
         self.waited += u64::from(instructions);
-        let is_time = self.due.len() >= usize::from(self.threshold) || self.waited >= PATIENCE;
+        let batch = if self.threshold == 1 { 1 } else { BATCH };
+        let is_time = self.due.len() >= batch || self.waited >= PATIENCE;
         if self.due.is_empty() || !is_time {
             return AfterSample::GoOn;
         }
