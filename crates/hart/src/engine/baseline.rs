@@ -13,6 +13,7 @@
 
 mod accesses;
 mod batch;
+mod calls;
 mod guest;
 mod host;
 mod integer;

@@ -14,7 +14,6 @@ mod background;
 mod called;
 mod emit;
 mod float;
-mod group;
 mod host;
 mod integer;
 mod loops;

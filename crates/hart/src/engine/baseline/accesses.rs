@@ -3,11 +3,11 @@
 //! An access begins with the TLB entry at which its page was found last ([`PageSlots`]), and not with the one that its micro-op hit last, as its handler does. The
 //! table of pages is small, and in the host's nearest cache. The micro-ops of a program with little repetition are not.
 
+use super::calls::{Calls, Routine};
 use super::host::{
     A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, Host, Jump, OP, Register, STACK, VIEW, add, at, at_index,
     at_sum, copy, field, jump,
 };
-use super::routines::{Calls, Routine};
 use super::templates::BusLayout;
 use crate::{
     EntryLayout,
@@ -33,7 +33,7 @@ pub(super) enum Form {
 
 /// Appends the hit path of an access of so many bytes, whose address is in [`A`]. Where it goes on, [`A`] is where the byte lies, and the access is counted. Where
 /// the jumps are taken, nothing has happened. [`B`], [`C`] and [`ENTRY`] are overwritten, here as below.
-pub(super) fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
+fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
     find_entry(code, bus);
     compare_tag(code, bus.entry, (A, tag(bus.entry, stores)), width);
     let mut misses = vec![jump(code, Condition::NotEqual)];
@@ -49,7 +49,7 @@ pub(super) fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (boo
 }
 
 /// Appends the hit path of a group of accesses, the widest of so many bytes, with the first address in [`A`]. Where it goes on, [`A`] is where the byte of the first address lies, and [`ENTRY`] the entry, which is still to get its time.
-pub(super) fn append_group(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
+fn append_group(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
     find_entry(code, bus);
     compare_tag(code, bus.entry, (A, tag(bus.entry, stores)), width);
     let mut misses = vec![jump(code, Condition::NotEqual)];
@@ -67,6 +67,15 @@ pub(super) fn append_group(code: &mut Code, bus: &BusLayout, (stores, width): (b
     }
     find_byte(code, bus.entry, form);
     misses
+}
+
+/// Appends the hit path of an access or of a group of them.
+pub(super) fn hit_path(routine: Routine, code: &mut Code, bus: &BusLayout, form: Form) -> Misses {
+    match routine {
+        Routine::Hit { stores, width } => append_hit(code, bus, (stores, width), form),
+        Routine::Group { stores, width } => append_group(code, bus, (stores, width), form),
+        _ => Misses::new(),
+    }
 }
 
 /// Appends the end of a routine, to which the jumps lead as well.

@@ -5,8 +5,8 @@
 //! returns and calls of a guest leave by one.
 
 use super::accesses::find_slot;
+use super::calls::Routine;
 use super::host::{A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, add, at, call, field, jump};
-use super::routines::Routine;
 use super::templates::{BusLayout, FetchLayout, Output, Rare, Templates, of_guest};
 use crate::{
     code::jumps::{Jump, Jumps},

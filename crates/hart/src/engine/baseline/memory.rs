@@ -1,8 +1,8 @@
 //! Templates of loads and stores. What finds the byte is a [routine](super::routines).
 
-use super::accesses::Form;
+use super::accesses::{Form, hit_path};
+use super::calls::Routine;
 use super::host::{A, ACC, B, C, Condition, ENTRY, HART, Host, OP, Register, add, at, call, copy, field, jump};
-use super::routines::{Routine, hit_path};
 use super::scope::has_template;
 use super::templates::{Output, Rare, Templates};
 use crate::{

@@ -3,30 +3,13 @@
 //! A program with little repetition waits for the host to fetch its code. What every access and every jump to a register does is therefore in one place. A routine is
 //! made with the first batch that needs it, and stays where it is until all code is forgotten.
 
-use super::accesses::{Form, Misses, append_group, append_hit, append_look, end};
-use super::host::{A, Code, Host, Jump};
+use super::accesses::{Form, append_look, end, hit_path};
+use super::calls::{Calls, Routine};
+use super::host::{A, Code, Host};
 use super::jumps::append_search;
 use super::templates::BusLayout;
-use crate::{code::translations::Translations, ops::Opcode};
+use crate::code::translations::Translations;
 use cranelift_assembler_x64::inst;
-
-/// What a routine does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Routine {
-    /// Goes on at the usual handler of an operation.
-    Handler(Opcode),
-    /// Finds where an access hits ([`append_hit`]).
-    Hit { stores: bool, width: i8 },
-    /// Finds where a group of accesses hits ([`append_group`]).
-    Group { stores: bool, width: i8 },
-    /// What an access does whose page is not where it was found last ([`append_look`]).
-    Look(Opcode),
-    /// Searches for the target of a jump ([`append_search`]).
-    Search,
-}
-
-/// Calls of routines, or jumps to them.
-pub(super) type Calls = Vec<(Routine, Jump)>;
 
 /// The routines that there are, and their addresses.
 #[derive(Default)]
@@ -76,14 +59,5 @@ fn append(routine: Routine, code: &mut Code, calls: &mut Calls, translations: &T
                 append_search(code, bus, fetches, translations.jumps());
             }
         }
-    }
-}
-
-/// Appends the hit path of an access or of a group of them.
-pub(super) fn hit_path(routine: Routine, code: &mut Code, bus: &BusLayout, form: Form) -> Misses {
-    match routine {
-        Routine::Hit { stores, width } => append_hit(code, bus, (stores, width), form),
-        Routine::Group { stores, width } => append_group(code, bus, (stores, width), form),
-        _ => Misses::new(),
     }
 }

@@ -1,8 +1,8 @@
 //! What every template is built from: the registers that hold guest registers, ways out of the code, and links.
 
+use super::calls::{Calls, Routine};
 use super::guest::Held;
 use super::host::{ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
-use super::routines::{Calls, Routine};
 use crate::{
     Bus, EntryLayout,
     code::translations::Translations,
