@@ -37,7 +37,7 @@ const COMPACT_FROM: usize = 16 << 20;
 #[derive(Default)]
 pub(super) struct Warm {
     memory: Option<CodeMemory>,
-    /// What is in the memory beside the code of blocks.
+    /// The code that blocks share, in the same memory.
     routines: Routines,
     /// Whether `memory` is what it will be.
     asked: bool,

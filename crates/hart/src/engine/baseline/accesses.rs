@@ -1,4 +1,4 @@
-//! Routines of loads and stores: the hit path of [`memory`](crate::ops::memory), for a bus that says how ([`EntryLayout`]).
+//! The hit path of loads and stores, as [`memory`](crate::ops::memory) has it, for a bus that says how ([`EntryLayout`]): in the code of a block, or as a routine.
 //!
 //! An access begins with the TLB entry at which its page was found last ([`PageSlots`]), and not with the one that its micro-op hit last, as its handler does. The
 //! table of pages is small, and in the host's nearest cache. The micro-ops of a program with little repetition are not.

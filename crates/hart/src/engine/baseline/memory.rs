@@ -1,4 +1,4 @@
-//! Templates of loads and stores. What finds the byte is a [routine](super::routines).
+//! Templates of loads and stores. Their [hit path](super::accesses) finds the byte.
 
 use super::accesses::{Form, hit_path};
 use super::calls::Routine;
