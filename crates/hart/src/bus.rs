@@ -142,8 +142,10 @@ pub struct EntryLayout {
     pub shift: u8,
     /// The tag of loads.
     pub read_tag: usize,
-    /// The tag of stores. Where stores hit, loads hit as well.
+    /// The tag of stores.
     pub write_tag: usize,
+    /// Whether loads hit wherever stores hit, so that the tag of stores tells for both.
+    pub loads_hit_with_stores: bool,
     /// The mask.
     pub mask: usize,
     /// What is added to an address.

@@ -34,7 +34,7 @@ impl Bus for MachineState {
     const ENTRY: Option<EntryLayout> = {
         let [read_tag, write_tag, mask, addend, stamp] = L1Entry::OFFSETS;
         let shift = size_of::<L1Entry>().ilog2() as u8;
-        Some(EntryLayout { shift, read_tag, write_tag, mask, addend, stamp })
+        Some(EntryLayout { shift, read_tag, write_tag, loads_hit_with_stores: true, mask, addend, stamp })
     };
 
     const FETCHES: bool = true;

@@ -315,6 +315,7 @@ impl Bus for Memory {
         shift: size_of::<Entry>().ilog2() as u8,
         read_tag: offset_of!(Entry, read_tag),
         write_tag: offset_of!(Entry, write_tag),
+        loads_hit_with_stores: true,
         mask: offset_of!(Entry, mask),
         addend: offset_of!(Entry, addend),
         stamp: offset_of!(Entry, stamp),

@@ -5,6 +5,7 @@
 
 use super::operands::Operands;
 use crate::{
+    EntryLayout,
     code::translations::Translations,
     microop::MicroOp,
     ops::{Class, Opcode},
@@ -34,18 +35,28 @@ pub(in crate::engine) struct AccessGroup {
 impl AccessGroup {
     /// The group that begins with the access in `slot`, if there is another one in it. `computes` says of which micro-ops in between code is made that only
     /// computes: it leaves nowhere.
-    pub(in crate::engine) fn at(code: &Translations, slot: usize, computes: impl Fn(Opcode) -> bool) -> Option<Self> {
-        Self::of((slot..).map(|slot| (slot, code.slot(slot))), computes)
+    pub(in crate::engine) fn at(
+        code: &Translations,
+        layout: EntryLayout,
+        slot: usize,
+        computes: impl Fn(Opcode) -> bool,
+    ) -> Option<Self> {
+        Self::of((slot..).map(|slot| (slot, code.slot(slot))), layout.loads_hit_with_stores, computes)
     }
 
-    /// The same for micro-ops with their slots.
+    /// The same for micro-ops with their slots. `mixes`: whether a group may have loads and stores.
     fn of<'o>(
         micro_ops: impl Iterator<Item = (usize, (Opcode, &'o MicroOp))>,
+        mixes: bool,
         computes: impl Fn(Opcode) -> bool,
     ) -> Option<Self> {
         let mut group: Option<Self> = None;
         for (slot, (opcode, op)) in micro_ops {
             if is_access(opcode) {
+                let is_other_kind = group.is_some_and(|group| group.stores() != is_store(opcode));
+                if is_other_kind && !mixes {
+                    break;
+                }
                 let Some(grown) = Self::with(group, slot, opcode, op) else { break };
                 group = Some(grown);
             } else if !computes(opcode) {
@@ -142,7 +153,7 @@ mod tests {
 
     fn group(micro_ops: &[(Opcode, MicroOp)]) -> Option<AccessGroup> {
         let slots = micro_ops.iter().enumerate().map(|(slot, (opcode, op))| (slot, (*opcode, op)));
-        AccessGroup::of(slots, |opcode| opcode == Opcode::Addi)
+        AccessGroup::of(slots, true, |opcode| opcode == Opcode::Addi)
     }
 
     #[test]
@@ -172,6 +183,16 @@ mod tests {
         assert!(between(op(Opcode::Addi, 7, 1)).is_some());
         assert_eq!(between(op(Opcode::Beq, 0, 0)), None, "it may leave the code");
         assert_eq!(between(op(Opcode::Addi, 2, 8)), None, "the base is another");
+    }
+
+    #[test]
+    fn loads_and_stores_are_apart_where_one_tag_does_not_tell_for_both() {
+        let update = [op(Opcode::Lw, 5, 0), op(Opcode::Lw, 6, 4), op(Opcode::Sw, 5, 0), op(Opcode::Sw, 6, 4)];
+        let end = |mixes| {
+            let slots = update.iter().enumerate().map(|(slot, (opcode, op))| (slot, (*opcode, op)));
+            AccessGroup::of(slots, mixes, |_| false).map(|group| group.end)
+        };
+        assert_eq!((end(true), end(false)), (Some(3), Some(1)));
     }
 
     #[test]

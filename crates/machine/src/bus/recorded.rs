@@ -116,6 +116,8 @@ impl Bus for Recorded {
         shift: size_of::<LatestPage>().ilog2() as u8,
         read_tag: offset_of!(LatestPage, read_tag),
         write_tag: offset_of!(LatestPage, write_tag),
+        // A load of the page is an event of its own.
+        loads_hit_with_stores: false,
         mask: offset_of!(LatestPage, mask),
         addend: offset_of!(LatestPage, addend),
         stamp: offset_of!(LatestPage, stamp),

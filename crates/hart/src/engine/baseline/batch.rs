@@ -154,7 +154,7 @@ fn append_template(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), 
 fn access(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), slot: usize) {
     let bus = templates.bus;
     if templates.block.group.is_none() {
-        let group = AccessGroup::at(templates.translations, slot, |opcode| computes(opcode, bus));
+        let group = AccessGroup::at(templates.translations, bus.entry, slot, |opcode| computes(opcode, bus));
         if let Some(group) = group {
             templates.begin_group(&group, slot);
         }

@@ -129,7 +129,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
     /// The group that begins with the access in `slot`, if one does. Where lines are modelled, each access uses its own.
     pub(super) fn group_at(&self, slot: usize) -> Option<AccessGroup> {
         let is_counted = B::REPORTS == Reports::None && !self.is_modelled();
-        is_counted.then(|| AccessGroup::at(self.code, slot, computes)).flatten()
+        is_counted.then(|| AccessGroup::at(self.code, self.layout, slot, computes)).flatten()
     }
 
     /// The code of a group, of which the access in `slot` is the first.

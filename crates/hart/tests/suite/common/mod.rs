@@ -151,6 +151,7 @@ impl Bus for FlatBus {
         shift: 0,
         read_tag: offset_of!(View, tag),
         write_tag: offset_of!(View, tag),
+        loads_hit_with_stores: true,
         mask: offset_of!(View, mask),
         addend: offset_of!(View, start),
         stamp: offset_of!(View, stamp),
