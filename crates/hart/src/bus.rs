@@ -154,6 +154,13 @@ pub struct EntryLayout {
     pub stamp: usize,
 }
 
+impl EntryLayout {
+    /// The tag that loads compare, or that stores do.
+    pub(crate) const fn tag(&self, stores: bool) -> usize {
+        if stores { self.write_tag } else { self.read_tag }
+    }
+}
+
 /// Memory, devices, translation and time, as a hart sees them.
 pub trait Bus {
     /// How compiled code does what [`read_hit`](Self::read_hit) and [`write_hit`](Self::write_hit) do. `None` where it does not, and nothing is

@@ -35,7 +35,7 @@ pub(super) enum Form {
 /// the jumps are taken, nothing has happened. [`B`], [`C`] and [`ENTRY`] are overwritten, here as below.
 fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
     find_entry(code, bus);
-    compare_tag(code, bus.entry, (A, tag(bus.entry, stores)), width);
+    compare_tag(code, bus.entry, (A, bus.entry.tag(stores)), width);
     let mut misses = vec![jump(code, Condition::NotEqual)];
     if stores {
         misses.push(compare_code(code, bus));
@@ -51,7 +51,7 @@ fn append_hit(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), for
 /// Appends the hit path of a group of accesses, the widest of so many bytes, with the first address in [`A`]. Where it goes on, [`A`] is where the byte of the first address lies, and [`ENTRY`] the entry, which is still to get its time.
 fn append_group(code: &mut Code, bus: &BusLayout, (stores, width): (bool, i8), form: Form) -> Misses {
     find_entry(code, bus);
-    compare_tag(code, bus.entry, (A, tag(bus.entry, stores)), width);
+    compare_tag(code, bus.entry, (A, bus.entry.tag(stores)), width);
     let mut misses = vec![jump(code, Condition::NotEqual)];
     if form != (Form::Inline { to_last: 0 }) {
         match form {
@@ -97,7 +97,7 @@ pub(super) fn append_look(code: &mut Code, calls: &mut Calls, bus: &BusLayout, o
     let same = jump(code, Condition::Equal);
     inst::pushq_o::<Host>::new(C).encode(code);
     go_to_entry(code, bus.entry);
-    compare_tag(code, bus.entry, (A, tag(bus.entry, is_store(opcode))), width_in_bytes(opcode));
+    compare_tag(code, bus.entry, (A, bus.entry.tag(is_store(opcode))), width_in_bytes(opcode));
     inst::popq_o::<Host>::new(C).encode(code);
     let misses = jump(code, Condition::NotEqual);
     inst::movzwl_rm::<Host>::new(B, latest).encode(code);
@@ -146,11 +146,6 @@ pub(super) fn compare_tag(code: &mut Code, layout: EntryLayout, (address, tag): 
     }
     inst::andq_rm::<Host>::new(C, address).encode(code);
     inst::cmpq_rm::<Host>::new(C, field(ENTRY, tag)).encode(code);
-}
-
-/// Which tag loads or stores compare.
-fn tag(layout: EntryLayout, stores: bool) -> usize {
-    if stores { layout.write_tag } else { layout.read_tag }
 }
 
 /// Appends the comparison of the page in the host with those of translated code. The jump is taken where it is one of them.

@@ -13,7 +13,7 @@ use crate::{
     code::page_slots::PageSlots,
     csr::is_read,
     engine::{
-        access_group::{AccessGroup, is_access},
+        access_group::{AccessGroup, is_access, width_in_bytes},
         environment::Environment,
         exchange::{Exchange, HIT, Left},
         operands::Operands,
@@ -38,7 +38,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, (width, self.tag(false)), found);
+        self.hit(slot, address, (width, self.layout.tag(false)), found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => load_miss::<u8, B, false>,
@@ -70,7 +70,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, (width, self.tag(true)), found);
+        self.hit(slot, address, (width, self.layout.tag(true)), found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => store_miss::<u8, B, false>,
@@ -138,8 +138,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let address = self.f.ins().iadd_imm_s(base, i64::from(group.first));
         let [found, together, apart, behind] = [(); 4].map(|()| self.f.create_block());
         let entry = self.f.append_block_param(found, I64);
-        let widest = Type::int_with_byte_size(group.width as u16).expect("a width of one to eight bytes");
-        self.find_entry(slot, address, (widest, self.tag(group.stores())), |emitter, entry| {
+        let widest = int(group.width);
+        self.find_entry(slot, address, (widest, self.layout.tag(group.stores())), |emitter, entry| {
             emitter.f.ins().jump(found, &[entry.into()]);
         });
         self.f.ins().jump(apart, &[]);
@@ -193,7 +193,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.hand_on(group.end, behind);
     }
 
-    /// Goes on behind the group, with the entry that its last access has hit, if it is asked for.
+    /// Goes on behind the group, with the entry that its last access has hit, if a later access needs it.
     fn leave_group(&mut self, group: &AccessGroup, entry: Value, behind: Block) {
         let arguments = [entry.into()];
         let many = usize::from(self.near.is_asked_for(group.end));
@@ -290,11 +290,6 @@ impl<B: Bus> Emitter<'_, '_, B> {
         }
         hits(self, entry);
         self.begin(miss);
-    }
-
-    /// Which tag loads or stores compare.
-    pub(super) fn tag(&self, stores: bool) -> usize {
-        if stores { self.layout.write_tag } else { self.layout.read_tag }
     }
 
     /// Whether the access looks where its page was found last before it calls. One near another rarely is in another page than that. A store to another page
@@ -472,14 +467,12 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
 /// The type of what is loaded or stored.
 fn width(opcode: Opcode) -> Type {
-    use Opcode as O;
-    match opcode {
-        O::Lb | O::Lbu | O::Sb => I8,
-        O::Lh | O::Lhu | O::Sh => I16,
-        O::Lw | O::Lwu | O::Sw | O::Flw | O::Fsw => I32,
-        O::Ld | O::Sd | O::Fld | O::Fsd => I64,
-        _ => unreachable!("{opcode:?} is no load or store"),
-    }
+    int(width_in_bytes(opcode))
+}
+
+/// The integer of so many bytes.
+fn int(bytes: i8) -> Type {
+    Type::int_with_byte_size(bytes as u16).expect("an access of one to eight bytes")
 }
 
 /// Whether the code of a micro-op only computes.
