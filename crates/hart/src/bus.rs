@@ -133,32 +133,65 @@ pub struct Fence {
 
 /// Where the fields of a view's entries lie, for compiled code, which makes the comparison of the hit path itself.
 ///
-/// An access of `width` bytes at `address` hits the entry at `view + (predicted << shift)` if `address & (mask | width - 1)` is the tag. Then
-/// the entry's stamp becomes the time of the access, zero-extended (the upper half is always 0), and the byte lies at `address + addend` in the host. Each field has 64
+/// An access at `address` hits the entry at `view + (predicted << shift)` if `address - base`, modulo 2^64, is less than the limit of its kind and width, and it is
+/// aligned, or may be otherwise. Then the entry's stamp becomes the time of the access, zero-extended (the upper half is always 0), and the byte lies at `host + (address - base)`. Each field has 64
 /// bits; offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryLayout {
     /// Binary logarithm of an entry's size.
     pub shift: u8,
-    /// The tag of loads.
-    pub read_tag: usize,
-    /// The tag of stores.
-    pub write_tag: usize,
-    /// Whether loads hit wherever stores hit, so that the tag of stores tells for both.
-    pub loads_hit_with_stores: bool,
-    /// The mask.
-    pub mask: usize,
-    /// What is added to an address.
-    pub addend: usize,
+    /// The first address that it translates, with which a page begins.
+    pub base: usize,
+    /// Where the byte there lies.
+    pub host: usize,
     /// The time of the latest hit.
     pub stamp: usize,
+    /// The limits of loads, in a row: of 8, 4, 2 and 1 bytes.
+    pub loads: usize,
+    /// The limits of aligned stores, likewise.
+    pub stores: usize,
+    /// The limits of stores, aligned or not, that the hart may make without a look at what code it has translated, likewise: those of stores, or all 0
+    /// ([`Bus::allow_plain_stores`]). `None`: it looks at each store.
+    pub plain_stores: Option<usize>,
+    /// Whether loads hit wherever stores hit, so that the limit of stores tells for both.
+    pub loads_hit_with_stores: bool,
+    /// Whether loads and plain stores have to be aligned as well.
+    pub is_aligned: bool,
 }
 
 impl EntryLayout {
-    /// The tag that loads compare, or that stores do.
-    pub(crate) const fn tag(&self, stores: bool) -> usize {
-        if stores { self.write_tag } else { self.read_tag }
+    /// Where the limit of accesses of so many bytes lies.
+    pub(crate) fn limit(&self, limit: Limit, bytes: i8) -> usize {
+        let row = match limit {
+            Limit::Loads => self.loads,
+            Limit::Stores => self.stores,
+            Limit::PlainStores => self.plain_stores.unwrap_or(self.stores),
+        };
+        row + (3 - bytes.trailing_zeros() as usize) * size_of::<u64>()
     }
+
+    /// Whether accesses of so many bytes that are compared with the limit have to be aligned.
+    pub(crate) fn aligns(&self, limit: Limit, bytes: i8) -> bool {
+        bytes > 1 && (self.is_aligned || limit == Limit::Stores)
+    }
+
+    /// What loads are compared with first, or stores.
+    pub(crate) const fn first(&self, stores: bool) -> Limit {
+        match (stores, self.plain_stores) {
+            (false, _) => Limit::Loads,
+            (true, None) => Limit::Stores,
+            (true, Some(_)) => Limit::PlainStores,
+        }
+    }
+}
+
+/// Which limit of an entry an access is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Limit {
+    Loads,
+    Stores,
+    /// The page holds no translated code.
+    PlainStores,
 }
 
 /// Memory, devices, translation and time, as a hart sees them.
@@ -230,6 +263,16 @@ pub trait Bus {
     /// # Safety
     /// As for [`Bus::read_hit`], with a code view.
     unsafe fn fetch_hit(&mut self, view: CodeView, predicted: u16, address: u64, page: HostPage) -> bool;
+
+    /// Stores that hit the entry at `predicted` are plain from now on, if it translates one page of 4 KiB, of whose first byte in the host `is_plain` says that
+    /// the page holds no translated code. Only where [`ENTRY`](Self::ENTRY) has limits of plain stores.
+    ///
+    /// # Safety
+    /// As for [`Bus::read_hit`].
+    unsafe fn allow_plain_stores(_view: DataView, _predicted: u16, _is_plain: impl FnOnce(*const u8) -> bool) {}
+
+    /// The page holds translated code from now on: no store to it is plain. Only where [`ENTRY`](Self::ENTRY) has limits of plain stores.
+    fn code_appears(&mut self, _page: HostPage) {}
 
     /// A load that missed: translates and fills, or loads. Updates `predicted`.
     ///

@@ -229,6 +229,10 @@ impl<B: Bus> CodeSource for CodeCache<B> {
         self.translations.block_at(page, offset).map(|slot| self.translations.at(slot))
     }
 
+    fn take_code_page(&mut self) -> Option<HostPage> {
+        self.translations.take_code_page()
+    }
+
     fn drop_page(&mut self, page: HostPage) {
         let Some(blocks) = self.translations.take_page(page) else { return };
         for (other, offset) in self.hot.page_dropped(page) {

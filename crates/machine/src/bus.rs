@@ -32,9 +32,18 @@ const MOST_FAULTS: u32 = 64;
 
 impl Bus for MachineState {
     const ENTRY: Option<EntryLayout> = {
-        let [read_tag, write_tag, mask, addend, stamp] = L1Entry::OFFSETS;
-        let shift = size_of::<L1Entry>().ilog2() as u8;
-        Some(EntryLayout { shift, read_tag, write_tag, loads_hit_with_stores: true, mask, addend, stamp })
+        let [base, host, stamp, loads, stores, plain_stores] = L1Entry::OFFSETS;
+        Some(EntryLayout {
+            shift: size_of::<L1Entry>().ilog2() as u8,
+            base,
+            host,
+            stamp,
+            loads,
+            stores,
+            plain_stores: Some(plain_stores),
+            loads_hit_with_stores: true,
+            is_aligned: false,
+        })
     };
 
     const FETCHES: bool = true;
@@ -101,6 +110,16 @@ impl Bus for MachineState {
         // SAFETY: the caller's contract is the MMU's.
         unsafe { L1Entry::execute_hit(view.0.cast(), predicted, Gva(address & !0xfff), stamp) }
             .is_some_and(|at| at.cast_const() == page.start())
+    }
+
+    #[inline(always)]
+    unsafe fn allow_plain_stores(view: DataView, predicted: u16, is_plain: impl FnOnce(*const u8) -> bool) {
+        // SAFETY: the caller's contract is the MMU's.
+        unsafe { L1Entry::allow_plain_stores(view.0.cast(), predicted, is_plain) }
+    }
+
+    fn code_appears(&mut self, page: HostPage) {
+        self.processors.iter_mut().for_each(|processor| processor.mmu.forbid_plain_stores(page.start()));
     }
 
     #[inline]
@@ -249,12 +268,17 @@ impl Split {
     /// `None` for an aligned access, which never divides.
     #[inline(always)]
     fn of(address: u64, width: Width) -> Option<Self> {
-        let bytes = width.bytes();
-        (address & (bytes - 1) != 0).then(|| {
-            let first = bytes.min(4096 - (address & 0xfff));
-            Self { first, second: bytes - first }
+        is_misaligned(address, width).then(|| {
+            let first = width.bytes().min(4096 - (address & 0xfff));
+            Self { first, second: width.bytes() - first }
         })
     }
+}
+
+/// Whether an access of this width at `address` is misaligned.
+#[inline(always)]
+const fn is_misaligned(address: u64, width: Width) -> bool {
+    address & (width.bytes() - 1) != 0
 }
 
 const fn page_fault(access: Access) -> Exception {

@@ -163,6 +163,11 @@ impl<O: Observer> Mmu<O> {
         self.fetches
     }
 
+    /// Stores to the host's page of 4 KiB at `host` are plain no more, until [`L1Entry::allow_plain_stores`] makes them so.
+    pub fn forbid_plain_stores(&mut self, host: *const u8) {
+        self.l1d.forbid_plain_stores(host);
+    }
+
     /// Where the latest time of the L1I is, for callers that make the comparison of [`L1Entry::execute_hit`] themselves: they add one, and stamp the entry with
     /// that.
     pub fn fetch_clock(&mut self) -> *mut u64 {

@@ -232,26 +232,31 @@ const ENTRIES: usize = 4;
 
 /// An entry as [`EntryLayout`] has it, of one page.
 #[derive(Clone, Copy)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 struct Entry {
-    read_tag: u64,
-    write_tag: u64,
-    mask: u64,
-    addend: u64,
+    base: u64,
+    host: u64,
     stamp: u64,
+    loads: [u64; 4],
+    stores: [u64; 4],
+    plain_stores: [u64; 4],
 }
+
+/// The limits of an entry where accesses hit.
+const LIMITS: [u64; 4] = [4089, 4093, 4095, 4096];
 
 impl Entry {
     /// Answers nothing.
-    const NONE: Self = Self { read_tag: 1 << 11, write_tag: 1 << 11, mask: 0, addend: 0, stamp: 0 };
+    const NONE: Self = Self { base: 0, host: 0, stamp: 0, loads: [0; 4], stores: [0; 4], plain_stores: [0; 4] };
 
     /// Where an access that hits goes.
-    fn hit(&mut self, tag: u64, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
-        let hits = address & (self.mask | (width.bytes() - 1)) == tag;
+    fn hit(&mut self, limits: [u64; 4], address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+        let distance = address.wrapping_sub(self.base);
+        let hits = distance < limits[3 - width.bytes().ilog2() as usize];
         if hits {
             self.stamp = u64::from(stamp);
         }
-        hits.then(|| std::ptr::with_exposed_provenance_mut(address.wrapping_add(self.addend) as usize))
+        hits.then(|| std::ptr::with_exposed_provenance_mut(self.host.wrapping_add(distance) as usize))
     }
 }
 
@@ -282,15 +287,10 @@ impl Memory {
         let page = address & !0xfff;
         let aligned = address & (width.bytes() - 1) == 0;
         let Some(at) = self.extent.pointer(page, Width::Byte).filter(|_| aligned) else { return false };
-        let write_tag = if store || page & 0x1000 == 0 { page } else { Entry::NONE.write_tag };
+        let stores = if store || page & 0x1000 == 0 { LIMITS } else { [0; 4] };
         *predicted = (page >> 12) as u16 % ENTRIES as u16;
-        self.entries[usize::from(*predicted)] = Entry {
-            read_tag: page,
-            write_tag,
-            mask: !0xfff,
-            addend: (at.expose_provenance() as u64).wrapping_sub(page),
-            stamp: 0,
-        };
+        self.entries[usize::from(*predicted)] =
+            Entry { base: page, host: at.expose_provenance() as u64, loads: LIMITS, stores, ..Entry::NONE };
         true
     }
 
@@ -313,12 +313,14 @@ fn fault(cause: Exception, address: u64) -> Trap {
 impl Bus for Memory {
     const ENTRY: Option<EntryLayout> = Some(EntryLayout {
         shift: size_of::<Entry>().ilog2() as u8,
-        read_tag: offset_of!(Entry, read_tag),
-        write_tag: offset_of!(Entry, write_tag),
-        loads_hit_with_stores: true,
-        mask: offset_of!(Entry, mask),
-        addend: offset_of!(Entry, addend),
+        base: offset_of!(Entry, base),
+        host: offset_of!(Entry, host),
         stamp: offset_of!(Entry, stamp),
+        loads: offset_of!(Entry, loads),
+        stores: offset_of!(Entry, stores),
+        plain_stores: Some(offset_of!(Entry, plain_stores)),
+        loads_hit_with_stores: true,
+        is_aligned: false,
     });
 
     const FETCHES: bool = true;
@@ -362,13 +364,26 @@ impl Bus for Memory {
         // SAFETY: the view is one of this bus, made by `data_view`, and the predicted slot one that `fill` gave out, or 0; the entries live as
         // long as the bus.
         let entry = unsafe { &mut *view.0.cast::<Entry>().add(usize::from(predicted)) };
-        entry.hit(entry.read_tag, address, width, stamp).map(<*mut u8>::cast_const)
+        entry.hit(entry.loads, address, width, stamp).map(<*mut u8>::cast_const)
     }
 
     unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
         // SAFETY: as in `read_hit`.
         let entry = unsafe { &mut *view.0.cast::<Entry>().add(usize::from(predicted)) };
-        entry.hit(entry.write_tag, address, width, stamp)
+        entry.hit(entry.stores, address, width, stamp)
+    }
+
+    unsafe fn allow_plain_stores(view: DataView, predicted: u16, is_plain: impl FnOnce(*const u8) -> bool) {
+        // SAFETY: as in `read_hit`.
+        let entry = unsafe { &mut *view.0.cast::<Entry>().add(usize::from(predicted)) };
+        if is_plain(std::ptr::with_exposed_provenance(entry.host as usize)) {
+            entry.plain_stores = entry.stores;
+        }
+    }
+
+    fn code_appears(&mut self, page: HostPage) {
+        let code = self.entries.iter_mut().filter(|entry| entry.host == page.start() as u64);
+        code.for_each(|entry| entry.plain_stores = [0; 4]);
     }
 
     unsafe fn fetch_hit(&mut self, _: CodeView, _: u16, address: u64, page: HostPage) -> bool {
@@ -420,8 +435,9 @@ impl Bus for Memory {
     fn fetch(&mut self, address: u64) -> Result<Fetched, Stop> {
         let at = self.extent.pointer(address, Width::Half).ok_or(fault(Exception::InstructionAccess, address))?;
         let pages = address & !0x1fff;
-        let addend = (at.expose_provenance() as u64).wrapping_sub(address);
-        self.fetches.entry = Entry { read_tag: pages, write_tag: pages, mask: !0x1fff, addend, stamp: 0 };
+        let host = (at.expose_provenance() as u64).wrapping_sub(address - pages);
+        let loads = LIMITS.map(|limit| limit + 0x1000);
+        self.fetches.entry = Entry { base: pages, host, loads, ..Entry::NONE };
         Ok(Fetched { page: HostPage::containing(at), predicted: 0 })
     }
 

@@ -82,6 +82,8 @@ pub(crate) struct Translations {
     jumps: usize,
     /// One byte for each page of the memory: whether it holds translated code. Engines read it by an address while translations change.
     map: Box<[Cell<u8>]>,
+    /// Pages that hold translated code, of which the bus has not been told.
+    code_pages: Vec<HostPage>,
     first_page: usize,
 }
 
@@ -101,6 +103,7 @@ impl Translations {
             fetch_slots: PageSlots::new(),
             jumps,
             map: vec![Cell::new(0); pages].into_boxed_slice(),
+            code_pages: Vec::new(),
             first_page: memory as usize >> 12,
         }
     }
@@ -152,6 +155,11 @@ impl Translations {
         self.map[self.index(page)].get() != 0
     }
 
+    /// A page that holds translated code since lately, until all have been named.
+    pub(super) fn take_code_page(&mut self) -> Option<HostPage> {
+        self.code_pages.pop()
+    }
+
     /// Forgets where the blocks of a page begin; they are what is returned.
     pub(super) fn take_page(&mut self, page: HostPage) -> Option<PageBlocks> {
         let index = self.index(page);
@@ -162,7 +170,9 @@ impl Translations {
     /// The block at `slot` is that at `offset` of `page` from now on.
     pub(super) fn set_block(&mut self, page: HostPage, offset: u16, slot: usize) {
         let index = self.index(page);
-        self.map[index].set(1);
+        if self.map[index].replace(1) == 0 {
+            self.code_pages.push(page);
+        }
         let blocks = self.pages[index].get_or_insert_with(|| PageBlocks { starts: Box::new([NO_BLOCK; 2048]) });
         blocks.starts[usize::from(offset >> 1)] = slot as u32;
     }

@@ -179,7 +179,7 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus, const SEARCHED: bool
     }
 }
 
-/// A store hits: compiled code makes it, unless its page holds translated code.
+/// A store hits: compiled code makes it, unless its page holds translated code. Then an interpreter makes it, and uses its line.
 ///
 /// # Safety
 /// As for the handlers; the byte is what this bus said.
@@ -187,11 +187,10 @@ pub(super) unsafe extern "C" fn store_miss<T: Cell, B: Bus, const SEARCHED: bool
 unsafe fn store_hit<B: Bus>(hart: &Hart, op: *mut MicroOp, acc: u64, environment: &mut Environment<B>, used: DataUse) {
     // SAFETY: by the contract.
     unsafe {
+        if environment.holds_code(used.at) {
+            return environment.exchange.leave(acc, op);
+        }
         if B::Lines::STATE.is_some() {
-            if environment.holds_code(used.at) {
-                // An interpreter makes it, and uses its line.
-                return environment.exchange.leave(acc, op);
-            }
             environment.use_line_of(hart, op, acc, used);
         }
         environment.exchange.hit(used.at);

@@ -32,6 +32,9 @@ pub(crate) trait CodeSource {
     /// The first micro-op of the block at `offset` of `page`, translated now if need be; `None` where there is no room.
     fn find(&mut self, page: HostPage, offset: u16) -> Option<*mut MicroOp>;
 
+    /// A page that holds translated code since lately, until all have been named.
+    fn take_code_page(&mut self) -> Option<HostPage>;
+
     /// Makes every block of a page stale.
     fn drop_page(&mut self, page: HostPage);
 
@@ -226,10 +229,29 @@ impl<'c, B: Bus> Environment<'c, B> {
         self.translations().page_slots().get(address)
     }
 
-    /// An access to `address` was found at the predicted slot.
+    /// The miss path has found an access to `address` at the predicted slot.
     #[inline(always)]
-    pub(crate) fn found(&self, address: u64, predicted: u16) {
+    pub(crate) fn found(&mut self, address: u64, predicted: u16) {
         self.translations().page_slots().set(address, predicted);
+        if B::ENTRY.is_some_and(|layout| layout.plain_stores.is_some()) {
+            let view = self.bus().data_view();
+            // SAFETY: the predicted slot was handed out by this bus, and the page is one of its memory.
+            unsafe { B::allow_plain_stores(view, predicted, |at| !self.holds_code(at)) };
+        }
+    }
+
+    /// Tells the bus which pages hold translated code since lately.
+    fn tell_of_code(&mut self) {
+        while let Some(page) = self.source().take_code_page() {
+            self.bus().code_appears(page);
+        }
+    }
+
+    /// The block at `offset` of `page`, translated now if need be; `None` where there is no room.
+    fn find(&mut self, page: HostPage, offset: u16) -> Option<*mut MicroOp> {
+        let found = self.source().find(page, offset);
+        self.tell_of_code();
+        found
     }
 
     /// Whether the page of a byte just written holds translated code.
@@ -303,7 +325,7 @@ impl<'c, B: Bus> Environment<'c, B> {
         let op = if known.target == target && known.page == fetched.page {
             known.op
         } else {
-            let op = self.source().find(fetched.page, (target & 0xfff) as u16)?;
+            let op = self.find(fetched.page, (target & 0xfff) as u16)?;
             self.source().remember_jump(Jump { target, page: fetched.page, op });
             op
         };
@@ -357,7 +379,7 @@ impl<'c, B: Bus> Environment<'c, B> {
         // SAFETY: the resolver is executed only in the slot behind its link.
         let (delta, from_float, link) = unsafe { ((*stub).imm, (*stub).rd != 0, &mut *stub.sub(1).cast::<Link>()) };
         if let Ok(offset @ 0..=0xfff) = u16::try_from(delta)
-            && let Some(target) = self.source().find(hart.host_page, offset)
+            && let Some(target) = self.find(hart.host_page, offset)
         {
             link.target = self.translations().past_gate(target, from_float);
             return Some(link.target);

@@ -156,6 +156,9 @@ impl Hart {
             code.find(fetched.page, offset)
         });
         let op = op.expect("an empty arena has room for a block");
+        while let Some(page) = code.take_code_page() {
+            bus.code_appears(page);
+        }
         self.page = self.pc & !0xfff;
         self.host_page = fetched.page;
         code.found(self.pc, fetched.predicted);

@@ -206,6 +206,30 @@ pub(crate) struct AtomicOperation<T> {
     pub(crate) modify: fn(T, T) -> T,
 }
 
+/// Where an atomic micro-op finds its bytes, if it hits. One that is not aligned does not.
+///
+/// # Safety
+/// `op` is an atomic micro-op of a live block and `view` of the current context.
+#[inline(always)]
+pub(crate) unsafe fn atomic_reaches<T: Cell, B: Bus>(
+    (op, address): (*const MicroOp, u64),
+    acc: u64,
+    view: DataView,
+    kind: Atomic,
+) -> Option<*mut u8> {
+    if address & (T::WIDTH.bytes() - 1) != 0 {
+        return None;
+    }
+    // SAFETY: by the contract.
+    unsafe {
+        let (predicted, stamp) = ((*op).rs2, accumulator::stamp(acc));
+        match kind {
+            Atomic::Reserve => B::read_hit(view, predicted, address, T::WIDTH, stamp).map(<*const u8>::cast_mut),
+            Atomic::Conditional | Atomic::Modify => B::write_hit(view, predicted, address, T::WIDTH, stamp),
+        }
+    }
+}
+
 /// Executes LR, SC or an AMO on a hit; `None` on a miss.
 ///
 /// A hart's reservation is the host address it loaded from. It ends when another hart runs (which may store there), so that between LR and
@@ -224,12 +248,8 @@ pub(crate) unsafe fn atomic_hit<T: Cell, B: Bus>(
 ) -> Option<()> {
     // SAFETY: by the contract; a hit is a pointer to `T::WIDTH` bytes, readable for LR and writable for the others.
     unsafe {
-        let (address, predicted, stamp) = (hart.register((*op).rs1), (*op).rs2, accumulator::stamp(acc));
-        let at = if operation.kind == Atomic::Reserve {
-            B::read_hit(view, predicted, address, T::WIDTH, stamp)?.cast_mut()
-        } else {
-            B::write_hit(view, predicted, address, T::WIDTH, stamp)?
-        };
+        let address = hart.register((*op).rs1);
+        let at = atomic_reaches::<T, B>((op, address), acc, view, operation.kind)?;
         let access = if operation.kind == Atomic::Reserve { Access::Read } else { Access::Write };
         environment.use_line_of(hart, op, acc, DataUse { address, at, access });
         atomic_at(hart, op, at, environment, operation);
@@ -301,6 +321,7 @@ pub(crate) unsafe fn atomic_miss<T: Cell, B: Bus>(
     environment.locate(hart, op, acc);
     match environment.bus().atomic_miss(address, T::WIDTH, access, &mut op.rs2, accumulator::stamp(acc)) {
         Ok(Reached::Retry) => {
+            environment.found(address, op.rs2);
             environment.watch();
             After::Retry
         }

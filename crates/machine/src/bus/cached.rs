@@ -1,5 +1,6 @@
 //! The machine as a hart sees it where caches are modelled: the same, with what each use of a line costs.
 
+use super::is_misaligned;
 use crate::{caches::lines::MachineLines, state::MachineState};
 use hart::report::{Outstanding, Report, Reports};
 use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Stop, Stored};
@@ -45,7 +46,11 @@ impl<T: TimeModel> CachedMachine<T> {
 }
 
 impl<T: TimeModel> Bus for CachedMachine<T> {
-    const ENTRY: Option<EntryLayout> = MachineState::ENTRY;
+    /// An access that is not aligned may use two lines.
+    const ENTRY: Option<EntryLayout> = match MachineState::ENTRY {
+        Some(layout) => Some(EntryLayout { is_aligned: true, ..layout }),
+        None => None,
+    };
 
     const FETCHES: bool = MachineState::FETCHES;
 
@@ -97,12 +102,18 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
 
     #[inline(always)]
     unsafe fn read_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*const u8> {
+        if is_misaligned(address, width) {
+            return None;
+        }
         // SAFETY: the caller's contract is the world's.
         unsafe { MachineState::read_hit(view, predicted, address, width, stamp) }
     }
 
     #[inline(always)]
     unsafe fn write_hit(view: DataView, predicted: u16, address: u64, width: Width, stamp: u32) -> Option<*mut u8> {
+        if is_misaligned(address, width) {
+            return None;
+        }
         // SAFETY: the caller's contract is the world's.
         unsafe { MachineState::write_hit(view, predicted, address, width, stamp) }
     }
@@ -111,6 +122,16 @@ impl<T: TimeModel> Bus for CachedMachine<T> {
     unsafe fn fetch_hit(&mut self, view: CodeView, predicted: u16, address: u64, page: HostPage) -> bool {
         // SAFETY: the caller's contract is the world's.
         unsafe { self.0.fetch_hit(view, predicted, address, page) }
+    }
+
+    #[inline(always)]
+    unsafe fn allow_plain_stores(view: DataView, predicted: u16, is_plain: impl FnOnce(*const u8) -> bool) {
+        // SAFETY: the caller's contract is the world's.
+        unsafe { MachineState::allow_plain_stores(view, predicted, is_plain) }
+    }
+
+    fn code_appears(&mut self, page: HostPage) {
+        self.0.code_appears(page);
     }
 
     #[inline]

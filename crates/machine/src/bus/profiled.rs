@@ -133,6 +133,16 @@ impl<V: View> Bus for Profiled<V> {
         unsafe { self.0.fetch_hit(view, predicted, address, page) }
     }
 
+    #[inline(always)]
+    unsafe fn allow_plain_stores(view: DataView, predicted: u16, is_plain: impl FnOnce(*const u8) -> bool) {
+        // SAFETY: the caller's contract is the view's.
+        unsafe { V::allow_plain_stores(view, predicted, is_plain) }
+    }
+
+    fn code_appears(&mut self, page: HostPage) {
+        self.0.code_appears(page);
+    }
+
     fn load_miss(&mut self, address: u64, width: Width, predicted: &mut u16, stamp: u32) -> Result<Loaded, Stop> {
         self.charged(address, Access::Read, |view| view.load_miss(address, width, predicted, stamp))
     }

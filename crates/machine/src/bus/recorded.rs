@@ -3,6 +3,7 @@
 //! A hart's view has one entry, the page of its latest load or store. What hits it cannot be noticed: the L1 holds that page, as the one used last.
 
 use super::bytes::store_bytes;
+use super::is_misaligned;
 use crate::parts::recorder::{Atomic, LatestPage, Recorder, SLOTS};
 use crate::state::MachineState;
 use crate::state::recording::{self, write_note};
@@ -105,22 +106,19 @@ impl Recorded {
     }
 }
 
-/// Whether an access of this width at `address` is misaligned.
-#[inline(always)]
-const fn is_misaligned(address: u64, width: Width) -> bool {
-    address & (width.bytes() - 1) != 0
-}
-
 impl Bus for Recorded {
     const ENTRY: Option<EntryLayout> = Some(EntryLayout {
         shift: size_of::<LatestPage>().ilog2() as u8,
-        read_tag: offset_of!(LatestPage, read_tag),
-        write_tag: offset_of!(LatestPage, write_tag),
+        base: offset_of!(LatestPage, base),
+        host: offset_of!(LatestPage, host),
+        stamp: offset_of!(LatestPage, stamp),
+        loads: offset_of!(LatestPage, loads),
+        stores: offset_of!(LatestPage, stores),
+        plain_stores: None,
         // A load of the page is an event of its own.
         loads_hit_with_stores: false,
-        mask: offset_of!(LatestPage, mask),
-        addend: offset_of!(LatestPage, addend),
-        stamp: offset_of!(LatestPage, stamp),
+        // So is an access that is not aligned.
+        is_aligned: true,
     });
 
     type Lines = NoCaches;
@@ -164,8 +162,9 @@ impl Bus for Recorded {
         // SAFETY: by the contract the view is the recorder's, which is alive, and no reference to it exists.
         unsafe {
             let latest = view.0.cast::<LatestPage>();
-            let hit = address & ((*latest).mask | (width.bytes() - 1)) == (*latest).read_tag;
-            hit.then(|| address.wrapping_add((*latest).addend) as *const u8)
+            let distance = address.wrapping_sub((*latest).base);
+            let hit = distance < (*latest).loads[0] && !is_misaligned(address, width);
+            hit.then(|| (*latest).host.wrapping_add(distance) as *const u8)
         }
     }
 
@@ -174,8 +173,9 @@ impl Bus for Recorded {
         // SAFETY: as of `read_hit`.
         unsafe {
             let latest = view.0.cast::<LatestPage>();
-            let hit = address & ((*latest).mask | (width.bytes() - 1)) == (*latest).write_tag;
-            hit.then(|| address.wrapping_add((*latest).addend) as *mut u8)
+            let distance = address.wrapping_sub((*latest).base);
+            let hit = distance < (*latest).stores[0] && !is_misaligned(address, width);
+            hit.then(|| (*latest).host.wrapping_add(distance) as *mut u8)
         }
     }
 

@@ -10,35 +10,35 @@ use types::{Access, Gva, TranslationContext, Width};
 pub(crate) const SLOTS: usize = 1 << 12;
 /// Bytes of a page.
 const PAGE: u64 = 1 << 12;
-/// A tag that no access has: accesses leave bit 11 out of their comparison.
-const NEVER: u64 = 1 << 11;
 
 /// The only entry that loads and stores of a recorded hart hit: the page that the latest of them was made to. So an access that hits is a repetition,
 /// which is not recorded, and an access that misses is recorded.
 #[repr(C)]
 pub(crate) struct LatestPage {
-    pub(crate) read_tag: u64,
-    pub(crate) write_tag: u64,
-    pub(crate) mask: u64,
-    pub(crate) addend: u64,
+    pub(crate) base: u64,
+    /// Where its first byte lies in this process.
+    pub(crate) host: u64,
     pub(crate) stamp: u64,
-    unused: [u64; 3],
+    /// The bytes of the page where loads hit, else 0, for each width: accesses are aligned.
+    pub(crate) loads: [u64; 4],
+    /// The same of stores.
+    pub(crate) stores: [u64; 4],
+    unused: [u64; 5],
 }
 
 impl LatestPage {
-    const NONE: Self =
-        Self { read_tag: NEVER, write_tag: NEVER, mask: !(PAGE - 1), addend: 0, stamp: 0, unused: [0; 3] };
+    const NONE: Self = Self { base: 0, host: 0, stamp: 0, loads: [0; 4], stores: [0; 4], unused: [0; 5] };
 
     /// Accesses of this kind to the page of `address`, whose byte lies at `at` in this process, hit from now on.
     fn set(&mut self, access: Access, address: u64, at: *mut u8) {
-        let (page, addend) = (address & !(PAGE - 1), (at as u64).wrapping_sub(address));
-        let stays = addend == self.addend && (self.read_tag == page || self.write_tag == page);
-        if !stays {
-            *self = Self { addend, ..Self::NONE };
+        let base = address & !(PAGE - 1);
+        let host = (at as u64).wrapping_sub(address - base);
+        if (base, host) != (self.base, self.host) {
+            *self = Self { base, host, ..Self::NONE };
         }
         match access {
-            Access::Read => self.read_tag = page,
-            Access::Write => self.write_tag = page,
+            Access::Read => self.loads = [PAGE; 4],
+            Access::Write => self.stores = [PAGE; 4],
             // Fetches have no such entry.
             Access::Execute => {}
         }
@@ -137,7 +137,7 @@ impl Recorder {
     /// The next load or store is recorded.
     #[inline]
     pub(crate) fn forget_data(&mut self) {
-        (self.latest.read_tag, self.latest.write_tag) = (NEVER, NEVER);
+        (self.latest.loads, self.latest.stores) = ([0; 4], [0; 4]);
     }
 
     /// A load or store is made at `address`, whose byte lies at `at`. Until another page is accessed, the next ones are not recorded.

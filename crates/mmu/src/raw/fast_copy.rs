@@ -6,41 +6,49 @@ use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
 use types::{Access, Gva, PageSize, Width};
 
+/// At how many places of a page an access can begin, by its width: 8, 4, 2 and 1 bytes. All are 0 where none may.
+type Limits = [u64; 4];
+
+/// The index of a width in [`Limits`].
+const fn index(width: Width) -> usize {
+    3 - width.bytes().trailing_zeros() as usize
+}
+
 /// One view's fast copy of an L1 entry.
 ///
-/// A tag is the start of a page, or `NEVER`, whose bit 11 no masked address has. The mask keeps the page number and,
-/// with the access's width, the bits that must be zero for it to be aligned: a hit is one comparison, and a misaligned
-/// access never hits.
+/// A hit is one comparison: of the distance from the start of the page with the limit of the access's width. So a load or a plain store hits
+/// if all of its bytes are in the page, aligned or not. (A mask and a tag, which tell of an aligned access, take two instructions more.)
 #[derive(Debug)]
-#[repr(C, align(64))]
+#[repr(C, align(128))]
 pub struct L1Entry {
-    read_tag: u64,
-    write_tag: u64,
-    mask: u64,
-    /// Host pointer − guest virtual address.
-    addend: u64,
+    /// The page's first address.
+    base: u64,
+    /// Where the byte there lies in this process.
+    host: u64,
     /// Time of the latest hit.
     stamp: u64,
+    /// Limits of loads, of stores, and of stores of which the hart need not know that they write to instructions: all 0, or as those of stores.
+    loads: Limits,
+    plain_stores: Limits,
+    stores: Limits,
 }
 
 impl L1Entry {
-    /// A tag that no address hits.
-    const NEVER: u64 = 1 << 11;
+    const INVALID: Self = Self { base: 0, host: 0, stamp: 0, loads: [0; 4], plain_stores: [0; 4], stores: [0; 4] };
 
-    const INVALID: Self = Self { read_tag: Self::NEVER, write_tag: Self::NEVER, mask: 0, addend: 0, stamp: 0 };
-
-    /// Where the fields lie, in bytes: tag of loads, tag of stores, mask, addend, time. Each has 64 bits. For code that makes the
-    /// comparison of [`Self::read_hit`] and [`Self::write_hit`] itself.
-    pub const OFFSETS: [usize; 5] = [
-        core::mem::offset_of!(Self, read_tag),
-        core::mem::offset_of!(Self, write_tag),
-        core::mem::offset_of!(Self, mask),
-        core::mem::offset_of!(Self, addend),
+    /// Where the fields lie, in bytes: first address, its byte, time, and the limits of loads, of stores and of plain stores. Each has 64 bits, and there are
+    /// four limits, of accesses of 8, 4, 2 and 1 bytes. For code that makes the comparison of [`Self::read_hit`] and [`Self::write_hit`] itself.
+    pub const OFFSETS: [usize; 6] = [
+        core::mem::offset_of!(Self, base),
+        core::mem::offset_of!(Self, host),
         core::mem::offset_of!(Self, stamp),
+        core::mem::offset_of!(Self, loads),
+        core::mem::offset_of!(Self, stores),
+        core::mem::offset_of!(Self, plain_stores),
     ];
 
-    /// The host's byte that an aligned load of `width` at `gva` reads, if the entry at `slot` permits it; then `stamp`
-    /// is the entry's time.
+    /// The host's byte that a load of `width` at `gva` reads, if the entry at `slot` permits it and its page has all of the bytes;
+    /// then `stamp` is the entry's time.
     ///
     /// # Safety
     /// `view` came from [`crate::Mmu::data_view`] of an MMU that is alive, and no other code uses that MMU at the same
@@ -52,13 +60,13 @@ impl L1Entry {
         // SAFETY: by the contract the view's allocation is alive and `slot` within it, and no reference to it exists.
         unsafe {
             let entry = view.add(slot as usize);
-            let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).read_tag;
-            hit.then(|| Self::hit(entry, gva, stamp))
+            let distance = gva.0.wrapping_sub((*entry).base);
+            (distance < (*entry).loads[index(width)]).then(|| Self::hit(entry, distance, stamp))
         }
     }
 
-    /// The host's byte that an aligned store (or atomic operation) of `width` at `gva` writes, if the entry at `slot`
-    /// permits it; then `stamp` is the entry's time.
+    /// The host's byte that an aligned store (or atomic operation) of `width` at `gva` writes, if the entry at `slot` permits it; then `stamp` is the entry's time.
+    /// So it writes to one page of 4 KiB.
     ///
     /// # Safety
     /// As for [`Self::read_hit`].
@@ -68,8 +76,9 @@ impl L1Entry {
         // SAFETY: by the contract the view's allocation is alive and `slot` within it, and no reference to it exists.
         unsafe {
             let entry = view.add(slot as usize);
-            let hit = gva.0 & ((*entry).mask | (width.bytes() - 1)) == (*entry).write_tag;
-            hit.then(|| Self::hit(entry, gva, stamp))
+            let distance = gva.0.wrapping_sub((*entry).base);
+            let hits = distance < (*entry).stores[index(width)] && gva.is_aligned(width.bytes());
+            hits.then(|| Self::hit(entry, distance, stamp))
         }
     }
 
@@ -81,18 +90,34 @@ impl L1Entry {
     #[inline(always)]
     #[must_use]
     pub unsafe fn execute_hit(view: *mut Self, slot: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {
-        // SAFETY: the same contract, on the view of fetches, whose read tag is what may be executed.
+        // SAFETY: the same contract, on the view of fetches, whose loads are what may be executed.
         unsafe { Self::read_hit(view, slot, gva, Width::Half, stamp) }
+    }
+
+    /// Stores that hit the entry at `slot` are plain from now on, if it is of one page of 4 KiB and `is_plain` says so of its first byte in the host.
+    ///
+    /// # Safety
+    /// As for [`Self::read_hit`].
+    #[inline(always)]
+    pub unsafe fn allow_plain_stores(view: *mut Self, slot: u16, is_plain: impl FnOnce(*const u8) -> bool) {
+        // SAFETY: by the contract the view's allocation is alive and `slot` within it, and no reference to it exists.
+        unsafe {
+            let entry = view.add(slot as usize);
+            let [.., bytes] = (*entry).stores;
+            if bytes == PageSize::Size4K.bytes() && is_plain(ptr::with_exposed_provenance((*entry).host as usize)) {
+                (*entry).plain_stores = (*entry).stores;
+            }
+        }
     }
 
     /// # Safety
     /// `entry` may be written to.
     #[inline(always)]
-    unsafe fn hit(entry: *mut Self, gva: Gva, stamp: u64) -> *mut u8 {
+    unsafe fn hit(entry: *mut Self, distance: u64, stamp: u64) -> *mut u8 {
         // SAFETY: as the caller says.
         unsafe {
             (*entry).stamp = stamp;
-            ptr::with_exposed_provenance_mut(gva.0.wrapping_add((*entry).addend) as usize)
+            ptr::with_exposed_provenance_mut((*entry).host.wrapping_add(distance) as usize)
         }
     }
 }
@@ -118,12 +143,10 @@ impl Answers {
     fn entry(self, stamp: u64) -> L1Entry {
         let Self { gva, size, host, read, write } = self;
         debug_assert!(read || !write, "what may be written may be read");
-        let mask = !(size.bytes() - 1);
-        let page = gva.0 & mask;
-        let read_tag = if read { page } else { L1Entry::NEVER };
-        let write_tag = if write { page } else { L1Entry::NEVER };
-        let addend = (host as u64).wrapping_sub(page);
-        L1Entry { read_tag, write_tag, mask, addend, stamp }
+        let base = gva.0 & !(size.bytes() - 1);
+        // Each lane by itself, so that the compiler makes vectors of them.
+        let limits = |allowed: bool| [8, 4, 2, 1].map(|bytes| if allowed { size.bytes() - (bytes - 1) } else { 0 });
+        L1Entry { base, host: host as u64, stamp, loads: limits(read), plain_stores: [0; 4], stores: limits(write) }
     }
 }
 
@@ -221,18 +244,17 @@ impl FastCopies {
         Group { first: self.entries(view, group * LANES, LANES), copies: PhantomData }
     }
 
-    /// Makes `stamp` the time of an entry, if it is valid in a view for that access to `gva`; whether it is. Alignment
-    /// is no matter here.
+    /// Makes `stamp` the time of an entry, if it is valid in a view for that access to the byte at `gva`; whether it is.
     #[inline(always)]
     pub(crate) fn touch(&mut self, view: View, slot: usize, gva: Gva, access: Access, stamp: u64) -> bool {
         let entry = self.entries(view, slot, 1);
         // SAFETY: `entries` says so.
         unsafe {
-            let (tag, mask) = match access {
-                Access::Read | Access::Execute => ((*entry).read_tag, (*entry).mask),
-                Access::Write => ((*entry).write_tag, (*entry).mask),
+            let [.., limit] = match access {
+                Access::Read | Access::Execute => (*entry).loads,
+                Access::Write => (*entry).stores,
             };
-            let answers = gva.0 & mask == tag;
+            let answers = gva.0.wrapping_sub((*entry).base) < limit;
             if answers {
                 (*entry).stamp = stamp;
             }
@@ -252,9 +274,17 @@ impl FastCopies {
         let entry = self.entries(view, slot, 1);
         // SAFETY: `entries` says so.
         unsafe {
-            (*entry).read_tag = L1Entry::NEVER;
-            (*entry).write_tag = L1Entry::NEVER;
+            (*entry).loads = [0; 4];
+            (*entry).plain_stores = [0; 4];
+            (*entry).stores = [0; 4];
         }
+    }
+
+    /// Stores to the page of 4 KiB at `host` are plain no more, in any view.
+    pub(crate) fn forbid_plain_stores(&mut self, host: *const u8) {
+        // SAFETY: the allocation is alive, and no other code uses the entries during a call.
+        let all = unsafe { self.all.as_mut() };
+        all.iter_mut().filter(|entry| entry.host == host as u64).for_each(|entry| entry.plain_stores = [0; 4]);
     }
 }
 

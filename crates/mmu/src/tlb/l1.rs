@@ -115,6 +115,11 @@ impl L1 {
         self.copies.view(view)
     }
 
+    /// Stores to the page of 4 KiB at `host` are plain no more, in any view.
+    pub(crate) fn forbid_plain_stores(&mut self, host: *const u8) {
+        self.copies.forbid_plain_stores(host);
+    }
+
     /// What a fetch reads, if the entry at `slot` answers in that view.
     #[inline(always)]
     pub(crate) fn execute_hit(&mut self, view: View, slot: u16, gva: Gva, stamp: u64) -> Option<*mut u8> {

@@ -168,10 +168,7 @@ fn access(templates: &mut Templates, (opcode, op): (Opcode, &MicroOp), slot: usi
 fn append_rare(templates: &mut Templates, rare: Rare) {
     let here = templates.output.code.len();
     match rare {
-        Rare::OtherPage { from, slot, again } => {
-            templates.output.code.lead(from, here);
-            templates.look(slot, again);
-        }
+        Rare::Missed(missed) => templates.missed(missed),
         Rare::Taken { from, slot } => {
             templates.output.code.lead(from, here);
             take(templates, slot);

@@ -4,11 +4,14 @@
 //! The search is a [routine](super::routines). Each jump has a host jump of its own, which the host's processor predicts by itself: in the handlers, all
 //! returns and calls of a guest leave by one.
 
-use super::accesses::find_slot;
+use super::accesses::{compare_limit, find_slot};
 use super::calls::Routine;
-use super::host::{A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, add, at, call, field, jump};
+use super::host::{
+    A, B, C, Code, Condition, ENTRY, ENVIRONMENT, GUEST, HART, Host, OP, STACK, add, at, call, field, jump,
+};
 use super::templates::{BusLayout, FetchLayout, Output, Rare, Templates, of_guest};
 use crate::{
+    bus::Limit,
     code::jumps::{Jump, Jumps},
     hart::{Hart, SINK},
     microop::MicroOp,
@@ -80,15 +83,13 @@ pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayo
     find_slot(code, fetches.slots);
     inst::shlq_mi::<Host>::new(ENTRY, bus.entry.shift).encode(code);
     inst::addq_rm::<Host>::new(ENTRY, field(ENVIRONMENT, fetches.view)).encode(code);
-    inst::movq_rm::<Host>::new(C, field(ENTRY, bus.entry.mask)).encode(code);
+    inst::movq_rm::<Host>::new(C, A).encode(code);
+    inst::subq_rm::<Host>::new(C, field(ENTRY, bus.entry.base)).encode(code);
     // Instructions are halves.
-    inst::orq_mi_sxb::<Host>::new(C, 1).encode(code);
-    inst::andq_rm::<Host>::new(C, A).encode(code);
-    inst::cmpq_rm::<Host>::new(C, field(ENTRY, bus.entry.read_tag)).encode(code);
-    let missed = jump(code, Condition::NotEqual);
+    let missed = compare_limit(code, bus.entry, (C, Limit::Loads), 2);
     inst::andq_mi_sxl::<Host>::new(A, !0xfff).encode(code);
-    inst::movq_rm::<Host>::new(C, field(ENTRY, bus.entry.addend)).encode(code);
-    inst::addq_rm::<Host>::new(C, A).encode(code);
+    inst::andq_mi_sxl::<Host>::new(C, !0xfff).encode(code);
+    inst::addq_rm::<Host>::new(C, field(ENTRY, bus.entry.host)).encode(code);
     inst::cmpq_rm::<Host>::new(C, field(B, offset_of!(Jump, page))).encode(code);
     let elsewhere = jump(code, Condition::NotEqual);
 
@@ -100,7 +101,13 @@ pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayo
     inst::movq_mr::<Host>::new(field(ENTRY, bus.entry.stamp), time).encode(code);
     inst::cmpq_rm::<Host>::new(A, A).encode(code);
     let here = code.len();
-    [other, missed, elsewhere].into_iter().for_each(|jump| code.lead(jump, here));
+    [other, elsewhere].into_iter().for_each(|jump| code.lead(jump, here));
+    inst::retq_zo::new().encode(code);
+
+    // What was compared may have been equal.
+    let here = code.len();
+    code.lead(missed, here);
+    inst::testq_mr::<Host>::new(STACK, STACK).encode(code);
     inst::retq_zo::new().encode(code);
 }
 

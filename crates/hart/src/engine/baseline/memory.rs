@@ -1,11 +1,12 @@
 //! Templates of loads and stores. Their [hit path](super::accesses) finds the byte.
 
-use super::accesses::{Form, hit_path};
-use super::calls::Routine;
+use super::accesses::{Form, HitPath, append_hit};
+use super::calls::{Hit, Routine};
 use super::host::{A, ACC, B, C, Condition, ENTRY, HART, Host, OP, Register, add, at, call, copy, field, jump};
 use super::scope::has_template;
-use super::templates::{Output, Rare, Templates};
+use super::templates::{Missed, Output, Rare, Templates, Watched};
 use crate::{
+    bus::Limit,
     engine::access_group::{AccessGroup, is_store, width_in_bytes},
     hart::{Hart, SINK},
     microop::{MicroOp, accumulator},
@@ -20,7 +21,7 @@ impl Templates<'_> {
         let base = self.read(op.rs1);
         let value = self.value_of_store(opcode, op);
         inst::leaq_rm::<Host>::new(A, at(base, op.imm)).encode(&mut self.output.code);
-        self.find(Routine::Hit { stores: is_store(opcode), width: width_in_bytes(opcode) }, slot, 0);
+        self.find(Hit { stores: is_store(opcode), width: width_in_bytes(opcode), is_group: false }, slot, 0);
         self.move_value((opcode, op), value, at(A, 0));
         self.resume_behind(slot);
     }
@@ -30,7 +31,7 @@ impl Templates<'_> {
     pub(super) fn begin_group(&mut self, group: &AccessGroup, slot: usize) {
         let base = self.read(group.base);
         inst::leaq_rm::<Host>::new(A, at(base, group.first)).encode(&mut self.output.code);
-        self.find(Routine::Group { stores: group.stores(), width: group.width }, slot, group.to_last);
+        self.find(Hit { stores: group.stores(), width: group.width, is_group: true }, slot, group.to_last);
         let code = &mut self.output.code;
         add(code, ACC, group.accesses() - 1);
         inst::movl_mr::<Host>::new(field(ENTRY, self.bus.entry.stamp), ACC).encode(code);
@@ -50,30 +51,41 @@ impl Templates<'_> {
     }
 
     /// Finds where the access in `slot` hits, with its address in [`A`], or a group of them up to so many bytes behind. After a look it is tried again.
-    fn find(&mut self, routine: Routine, slot: usize, to_last: i32) {
+    fn find(&mut self, hit: Hit, slot: usize, to_last: i32) {
         let again = self.output.code.len();
         let Output { code, calls, is_compact, .. } = &mut *self.output;
-        let misses = if *is_compact {
-            if matches!(routine, Routine::Group { .. }) {
+        let missed = if *is_compact {
+            if hit.is_group {
                 inst::movl_oi::<Host>::new(B, to_last as u32).encode(code);
             }
-            calls.push((routine, call(code)));
-            vec![jump(code, Condition::NotEqual)]
+            calls.push((Routine::Hit(hit), call(code)));
+            Missed { from: vec![jump(code, Condition::NotBelow)], slot, again, watched: None }
         } else {
-            hit_path(routine, code, self.bus, Form::Inline { to_last })
+            let HitPath { misses, on } = append_hit(code, self.bus, hit, Form::Inline { to_last });
+            let is_plain = self.bus.entry.first(hit.stores) == Limit::PlainStores;
+            Missed { from: misses, slot, again, watched: is_plain.then_some(Watched { hit, to_last, on }) }
         };
-        self.block.rare.extend(misses.into_iter().map(|from| Rare::OtherPage { from, slot, again }));
+        self.block.rare.push(Rare::Missed(missed));
     }
 
-    /// What is rare of an access: a look, which comes back if it is to be tried `again`.
-    pub(super) fn look(&mut self, slot: usize, again: usize) {
-        let distance = self.distance(slot);
-        let code = &mut self.output.code;
+    /// What is rare of an access. A store that is not plain may hit all the same. Else it takes a look, which comes back if it is to be tried again.
+    pub(super) fn missed(&mut self, missed: Missed) {
+        let distance = self.distance(missed.slot);
+        let Output { code, calls, .. } = &mut *self.output;
+        let here = code.len();
+        missed.from.into_iter().for_each(|from| code.lead(from, here));
+        if let Some(Watched { hit, to_last, on }) = missed.watched {
+            if hit.is_group {
+                inst::movl_oi::<Host>::new(B, to_last as u32).encode(code);
+            }
+            calls.push((Routine::Watched(hit), call(code)));
+            let hits = jump(code, Condition::Below);
+            code.lead(hits, on);
+        }
         inst::leaq_rm::<Host>::new(B, at(OP, distance)).encode(code);
-        let look = call(code);
+        calls.push((Routine::Look(self.translations.slot(missed.slot).0), call(code)));
         let back = jump(code, Condition::Always);
-        code.lead(back, again);
-        self.output.calls.push((Routine::Look(self.translations.slot(slot).0), look));
+        code.lead(back, missed.again);
     }
 
     /// The host register with what an integer store stores.

@@ -3,7 +3,7 @@
 //! A program with little repetition waits for the host to fetch its code. What every access and every jump to a register does is therefore in one place. A routine is
 //! made with the first batch that needs it, and stays where it is until all code is forgotten.
 
-use super::accesses::{Form, append_look, end, hit_path};
+use super::accesses::{append_hit_routine, append_look, append_watched_routine};
 use super::calls::{Calls, Routine};
 use super::host::{A, Code, Host};
 use super::jumps::append_search;
@@ -49,10 +49,8 @@ fn append(routine: Routine, code: &mut Code, calls: &mut Calls, translations: &T
             inst::movabsq_oi::<Host>::new(A, bus.handler_of(opcode) as usize as u64).encode(code);
             inst::jmpq_m::<Host>::new(A).encode(code);
         }
-        Routine::Hit { .. } | Routine::Group { .. } => {
-            let misses = hit_path(routine, code, bus, Form::Called);
-            end(code, misses);
-        }
+        Routine::Hit(hit) => append_hit_routine(code, bus, hit),
+        Routine::Watched(hit) => append_watched_routine(code, bus, hit),
         Routine::Look(opcode) => append_look(code, calls, bus, opcode),
         Routine::Search => {
             if let Some(fetches) = bus.fetches {

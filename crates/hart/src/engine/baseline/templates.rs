@@ -1,6 +1,7 @@
 //! What every template is built from: the registers that hold guest registers, ways out of the code, and links.
 
-use super::calls::{Calls, Routine};
+use super::accesses::Misses;
+use super::calls::{Calls, Hit, Routine};
 use super::guest::Held;
 use super::host::{ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
 use crate::{
@@ -78,11 +79,27 @@ pub(super) struct Output {
     pub(super) calls: Calls,
 }
 
-/// Code that is rarely executed.
+/// The page of the micro-op's access is not where it was found last; if it is found elsewhere, it goes on at `again`.
+pub(super) struct Missed {
+    pub(super) from: Misses,
+    pub(super) slot: usize,
+    pub(super) again: usize,
+    /// It is a store, which may only not be plain.
+    pub(super) watched: Option<Watched>,
+}
+
+/// A store that may hit though it is not plain, or a group of accesses: it goes on at `on`.
 #[derive(Clone, Copy)]
+pub(super) struct Watched {
+    pub(super) hit: Hit,
+    pub(super) to_last: i32,
+    pub(super) on: usize,
+}
+
+/// Code that is rarely executed.
 pub(super) enum Rare {
-    /// The page of the micro-op's access is not where it was found last; if it is found elsewhere, it goes on at `again`.
-    OtherPage { from: Jump, slot: usize, again: usize },
+    /// An access.
+    Missed(Missed),
     /// The micro-op, whose link is taken, is a branch.
     Taken { from: Jump, slot: usize },
     /// The micro-op has paid for the block, and its handler executes it from the beginning: the budget does not suffice, or where it leads is not known.

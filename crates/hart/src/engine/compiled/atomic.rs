@@ -9,7 +9,7 @@ use crate::{
     ops::{
         Opcode,
         atomic::{self, Cell},
-        memory::{After, Atomic, AtomicOperation, atomic_hit, atomic_miss},
+        memory::{After, Atomic, AtomicOperation, atomic_hit, atomic_miss, atomic_reaches},
         operations,
     },
 };
@@ -28,15 +28,10 @@ unsafe fn execute<T: Cell, B: Bus>(
 ) {
     // SAFETY: as for the handlers; an atomic operation is never the last of its block.
     unsafe {
-        let (environment, stamp) = (&mut *environment.cast::<Environment<B>>(), accumulator::stamp(acc));
+        let environment = &mut *environment.cast::<Environment<B>>();
         let view = environment.exchange.view;
         loop {
-            let at = match operation.kind {
-                Atomic::Reserve => B::read_hit(view, (*op).rs2, address, T::WIDTH, stamp),
-                Atomic::Conditional | Atomic::Modify => {
-                    B::write_hit(view, (*op).rs2, address, T::WIDTH, stamp).map(<*mut u8>::cast_const)
-                }
-            };
+            let at = atomic_reaches::<T, B>((op, address), acc, view, operation.kind);
             if let Some(at) = at {
                 if environment.holds_code(at) {
                     return environment.exchange.leave(acc, op);

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Bus,
+    bus::Limit,
     code::page_slots::PageSlots,
     csr::is_read,
     engine::{
@@ -38,7 +39,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, (width, self.layout.tag(false)), found);
+        self.hit(slot, address, Compared { width, stores: false, to_last: 0 }, found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => load_miss::<u8, B, false>,
@@ -70,7 +71,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let used = self.f.create_block();
         let at = self.f.append_block_param(used, I64);
         let found = if self.is_modelled() { self.f.create_block() } else { used };
-        self.hit(slot, address, (width, self.layout.tag(true)), found);
+        self.hit(slot, address, Compared { width, stores: true, to_last: 0 }, found);
 
         let miss: Call = match (width, !self.searches(slot)) {
             (I8, true) => store_miss::<u8, B, false>,
@@ -91,15 +92,11 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
         if self.is_modelled() {
             let (at, entry) = self.begin_found(found);
-            self.leave_if_code(slot, at);
             self.use_data_line(slot, address, at);
             self.go_to(used, at, entry, slot);
         }
         self.begin(used);
         self.hand_on(slot, used);
-        if !self.is_modelled() {
-            self.leave_if_code(slot, at);
-        }
         self.move_value((opcode, op), at, 0);
         self.count_accesses(1);
     }
@@ -137,10 +134,10 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let base = self.x(group.base);
         let address = self.f.ins().iadd_imm_s(base, i64::from(group.first));
         let [found, together, apart, behind] = [(); 4].map(|()| self.f.create_block());
-        let entry = self.f.append_block_param(found, I64);
-        let widest = int(group.width);
-        self.find_entry(slot, address, (widest, self.layout.tag(group.stores())), |emitter, entry| {
-            emitter.f.ins().jump(found, &[entry.into()]);
+        let [entry, distance] = [(); 2].map(|()| self.f.append_block_param(found, I64));
+        let compared = Compared { width: int(group.width), stores: group.stores(), to_last: group.to_last };
+        self.find_entry(slot, address, compared, |emitter, entry, distance| {
+            emitter.f.ins().jump(found, &[entry.into(), distance.into()]);
         });
         self.f.ins().jump(apart, &[]);
 
@@ -148,20 +145,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         if group.to_last == 0 {
             self.f.ins().jump(together, &[]);
         } else {
-            let last = self.f.ins().iadd_imm_s(address, i64::from(group.to_last));
-            let changed = self.f.ins().bxor(address, last);
-            let page = self.f.ins().band_imm_s(changed, !0xfff);
-            self.f.ins().brif(page, apart, &[], together, &[]);
+            let last = self.f.ins().iadd_imm_s(distance, i64::from(group.to_last));
+            let limit = if group.stores() { Limit::Stores } else { Limit::Loads };
+            let hits = self.is_within(entry, last, limit, compared.width);
+            self.f.ins().brif(hits, together, &[], apart, &[]);
         }
         self.begin(together);
-        let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
-        let at = self.f.ins().iadd(address, addend);
-        if group.stores() {
-            let holds_code = self.holds_code(at);
-            let on = self.f.create_block();
-            self.f.ins().brif(holds_code, apart, &[], on, &[]);
-            self.begin(on);
-        }
+        let at = self.byte_of(entry, distance);
         self.count_accesses(i64::from(group.accesses()) - 1);
         self.stamp(entry);
         self.count_accesses(1);
@@ -249,18 +239,21 @@ impl<B: Bus> Emitter<'_, '_, B> {
     }
 
     /// Goes to `found` with the host's address, and what is handed on, where the access hits an entry; else goes on here, in a cold block.
-    fn hit(&mut self, slot: usize, address: Value, compared: (Type, usize), found: Block) {
-        self.find_entry(slot, address, compared, |emitter, entry| emitter.go_to_byte(entry, address, slot, found));
+    fn hit(&mut self, slot: usize, address: Value, compared: Compared, found: Block) {
+        self.find_entry(slot, address, compared, |emitter, entry, distance| {
+            emitter.go_to_byte(entry, distance, slot, found);
+        });
     }
 
-    /// Does what `hits` says where the entry that the micro-op hit last has the tag of an access of that type, or that at which the page was found last; else
-    /// goes on here, in a cold block. For an access near another, that entry is the one which the other hit, and no further one is looked at.
+    /// Does what `hits` says, with an entry and the distance from its first address, where the access hits the one that the micro-op hit last, or that at which the
+    /// page was found last, and does not store to a page with translated code; else goes on here, in a cold block. For an access near another, that entry is the one
+    /// which the other hit, and no further one is looked at.
     pub(super) fn find_entry(
         &mut self,
         slot: usize,
         address: Value,
-        compared: (Type, usize),
-        hits: impl Fn(&mut Self, Value),
+        compared: Compared,
+        hits: impl Fn(&mut Self, Value, Value),
     ) {
         let entry = self.near.entry(slot).unwrap_or_else(|| match self.kept_entry(slot) {
             Some(kept) => self.f.use_var(kept),
@@ -268,11 +261,28 @@ impl<B: Bus> Emitter<'_, '_, B> {
         });
         let [hit, elsewhere] = [(); 2].map(|()| self.f.create_block());
         self.f.set_cold_block(elsewhere);
-        self.compare_tag(entry, address, compared, [hit, elsewhere]);
+        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
+        let distance = self.f.ins().isub(address, base);
+        let limit = self.layout.first(compared.stores);
+        self.compare(entry, distance, (compared.width, limit), [hit, elsewhere]);
         self.begin(hit);
-        hits(self, entry);
+        if limit == Limit::Stores {
+            self.avoid_code(entry, distance, compared, elsewhere);
+        }
+        hits(self, entry, distance);
 
         self.begin(elsewhere);
+        if limit == Limit::PlainStores {
+            // The page may be one in which nothing but other pieces of 4 KiB hold code.
+            let [hit, miss] = [(); 2].map(|()| self.f.create_block());
+            self.f.set_cold_block(hit);
+            self.f.set_cold_block(miss);
+            self.compare(entry, distance, (compared.width, Limit::Stores), [hit, miss]);
+            self.begin(hit);
+            self.avoid_code(entry, distance, compared, miss);
+            hits(self, entry, distance);
+            self.begin(miss);
+        }
         if !self.searches(slot) {
             return;
         }
@@ -281,14 +291,16 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.set_cold_block(miss);
         let predicted = self.slot_of_page(address, self.code.page_slots());
         let entry = self.entry_at(predicted);
-        self.compare_tag(entry, address, compared, [hit, miss]);
+        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
+        let distance = self.f.ins().isub(address, base);
+        self.compare(entry, distance, (compared.width, Limit::Loads), [hit, miss]);
         self.begin(hit);
         let op = self.constant(self.code.address(slot) as i64);
         self.f.ins().istore16(PLAIN, predicted, op, offset_of!(MicroOp, rs2) as i32);
         if let Some(kept) = self.kept_entry(slot) {
             self.f.def_var(kept, entry);
         }
-        hits(self, entry);
+        hits(self, entry, distance);
         self.begin(miss);
     }
 
@@ -299,30 +311,55 @@ impl<B: Bus> Emitter<'_, '_, B> {
         loads && !self.near.follows(slot)
     }
 
-    /// Goes to the first of the blocks where the entry has the tag of an access of that type, else to the second.
-    pub(super) fn compare_tag(
+    /// Goes to the first of the blocks where an access of that type, so many bytes from the entry's first address, is within the limit, else to the second.
+    pub(super) fn compare(
         &mut self,
         entry: Value,
-        address: Value,
-        (width, tag): (Type, usize),
+        distance: Value,
+        (width, limit): (Type, Limit),
         [hit, miss]: [Block; 2],
     ) {
-        let mut mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
-        if width != I8 {
-            let low = self.constant(i64::from(width.bytes()) - 1);
-            mask = self.f.ins().bor(mask, low);
+        let bytes = width.bytes();
+        if self.layout.aligns(limit, bytes as i8) {
+            let low = self.f.ins().band_imm_u(distance, i64::from(bytes) - 1);
+            let aligned = self.f.create_block();
+            self.f.ins().brif(low, miss, &[], aligned, &[]);
+            self.begin(aligned);
         }
-        let page = self.f.ins().band(address, mask);
-        let tag = self.f.ins().load(I64, PLAIN, entry, tag as i32);
-        let hits = self.f.ins().icmp(IntCC::Equal, page, tag);
+        let hits = self.is_within(entry, distance, limit, width);
         self.f.ins().brif(hits, hit, &[], miss, &[]);
     }
 
+    fn is_within(&mut self, entry: Value, distance: Value, limit: Limit, width: Type) -> Value {
+        let limit = self.layout.limit(limit, width.bytes() as i8);
+        let limit = self.f.ins().load(I64, PLAIN, entry, limit as i32);
+        self.f.ins().icmp(IntCC::UnsignedLessThan, distance, limit)
+    }
+
+    /// Goes to `code` where a page with translated code has the first byte that is stored to, or the last.
+    fn avoid_code(&mut self, entry: Value, distance: Value, compared: Compared, code: Block) {
+        let at = self.byte_of(entry, distance);
+        let mut holds_code = self.holds_code(at);
+        if compared.to_last != 0 {
+            let last = self.f.ins().iadd_imm_s(at, i64::from(compared.to_last));
+            let last = self.holds_code(last);
+            holds_code = self.f.ins().bor(holds_code, last);
+        }
+        let on = self.f.create_block();
+        self.f.ins().brif(holds_code, code, &[], on, &[]);
+        self.begin(on);
+    }
+
+    /// Where the byte so many bytes from the entry's first address lies.
+    pub(super) fn byte_of(&mut self, entry: Value, distance: Value) -> Value {
+        let host = self.f.ins().load(I64, PLAIN, entry, self.layout.host as i32);
+        self.f.ins().iadd(distance, host)
+    }
+
     /// The access hits the entry: stamps it, and goes to `found`.
-    fn go_to_byte(&mut self, entry: Value, address: Value, slot: usize, found: Block) {
+    fn go_to_byte(&mut self, entry: Value, distance: Value, slot: usize, found: Block) {
         self.stamp(entry);
-        let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
-        let at = self.f.ins().iadd(address, addend);
+        let at = self.byte_of(entry, distance);
         if self.is_modelled() {
             self.f.ins().jump(found, &[at.into(), entry.into()]);
         } else {
@@ -355,14 +392,8 @@ impl<B: Bus> Emitter<'_, '_, B> {
         (at, entry)
     }
 
-    /// A store to translated code is made by an interpreter, from the beginning: what happened so far may happen again.
-    fn leave_if_code(&mut self, slot: usize, at: Value) {
-        let holds_code = self.holds_code(at);
-        self.when(holds_code, |emitter| emitter.exit_at(slot));
-    }
-
     /// Whether a page with translated code has the byte at `at`.
-    pub(super) fn holds_code(&mut self, at: Value) -> Value {
+    fn holds_code(&mut self, at: Value) -> Value {
         let (map, page) = (self.constant(self.code.biased_map() as i64), self.f.ins().ushr_imm_u(at, 12));
         let byte = self.f.ins().iadd(map, page);
         self.f.ins().load(I8, PLAIN, byte, 0)
@@ -463,6 +494,15 @@ impl<B: Bus> Emitter<'_, '_, B> {
         };
         self.set_x(op.rd, value);
     }
+}
+
+/// What is compared of an access, or of a group.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    width: Type,
+    stores: bool,
+    /// Bytes to the last access of a group.
+    to_last: i32,
 }
 
 /// The type of what is loaded or stored.

@@ -62,11 +62,11 @@ struct Page([u8; 4096]);
 /// What loads and stores look at: as [`EntryLayout`] has it, one entry for all of the memory.
 #[repr(C)]
 struct View {
+    base: u64,
     start: *mut u8,
-    bytes: u64,
-    tag: u64,
-    mask: u64,
     stamp: u64,
+    bytes: u64,
+    limits: [u64; 4],
 }
 
 impl FlatBus {
@@ -74,7 +74,8 @@ impl FlatBus {
         let mut memory = vec![Page([0; 4096]); bytes >> 12];
         assert!(bytes.is_power_of_two());
         let start = memory.as_mut_ptr().cast();
-        let view = Box::new(View { start, bytes: bytes as u64, tag: 0, mask: !(bytes as u64 - 1), stamp: 0 });
+        let limits = [8, 4, 2, 1].map(|width| bytes as u64 - (width - 1));
+        let view = Box::new(View { base: 0, start, stamp: 0, bytes: bytes as u64, limits });
         Self {
             memory,
             stamp: 0,
@@ -149,12 +150,14 @@ impl Bus for FlatBus {
     /// Compiled code does not report lines: tests that look at them use other engines. There is one predicted slot, 0.
     const ENTRY: Option<EntryLayout> = Some(EntryLayout {
         shift: 0,
-        read_tag: offset_of!(View, tag),
-        write_tag: offset_of!(View, tag),
-        loads_hit_with_stores: true,
-        mask: offset_of!(View, mask),
-        addend: offset_of!(View, start),
+        base: offset_of!(View, base),
+        host: offset_of!(View, start),
         stamp: offset_of!(View, stamp),
+        loads: offset_of!(View, limits),
+        stores: offset_of!(View, limits),
+        plain_stores: None,
+        loads_hit_with_stores: true,
+        is_aligned: true,
     });
 
     type Lines = Unknown;

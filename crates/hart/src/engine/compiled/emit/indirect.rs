@@ -3,6 +3,7 @@
 use super::{super::look_up, Emitter, Label, PLAIN};
 use crate::{
     Bus,
+    bus::Limit,
     code::jumps::{Jump, Jumps},
     engine::compiled::part::returns,
     engine::environment::Environment,
@@ -13,7 +14,7 @@ use crate::{
 use cranelift_codegen::ir::{
     InstBuilder, Value,
     condcodes::IntCC,
-    types::{I8, I32, I64},
+    types::{I8, I16, I32, I64},
 };
 use cranelift_frontend::Switch;
 use std::mem::offset_of;
@@ -116,15 +117,13 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let environment = self.environment();
         let view = self.f.ins().load(I64, PLAIN, environment, offset_of!(Environment<B>, code_view) as i32);
         let entry = self.f.ins().iadd(view, offset);
-        let mask = self.f.ins().load(I64, PLAIN, entry, self.layout.mask as i32);
+        let found = self.f.create_block();
         // Instructions are halves.
-        let mask = self.f.ins().bor_imm_u(mask, 1);
-        let masked = self.f.ins().band(page, mask);
-        let tag = self.f.ins().load(I64, PLAIN, entry, self.layout.read_tag as i32);
-        let tagged = self.f.ins().icmp(IntCC::Equal, masked, tag);
-        self.go_on_if(tagged, otherwise);
-        let addend = self.f.ins().load(I64, PLAIN, entry, self.layout.addend as i32);
-        let at = self.f.ins().iadd(page, addend);
+        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
+        let distance = self.f.ins().isub(page, base);
+        self.compare(entry, distance, (I16, Limit::Loads), [found, otherwise]);
+        self.begin(found);
+        let at = self.byte_of(entry, distance);
         let there = self.f.ins().icmp(IntCC::Equal, at, host_page);
         self.go_on_if(there, otherwise);
         let clock = self.f.ins().load(I64, PLAIN, environment, offset_of!(Environment<B>, fetch_clock) as i32);
