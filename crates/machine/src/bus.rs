@@ -21,6 +21,7 @@ use crate::state::MachineState;
 use crate::state::pmu;
 use crate::state::primary_region;
 use crate::state::shadow;
+use bytes::is_misaligned;
 use hart::report::{Outstanding, Report};
 use hart::{Bus, CodeView, DataView, EntryLayout, Exception, Fetched, HostPage, Loaded, NoCaches, Stop, Stored, Trap};
 use mmu::L1Entry;
@@ -273,12 +274,6 @@ impl Split {
             Self { first, second: width.bytes() - first }
         })
     }
-}
-
-/// Whether an access of this width at `address` is misaligned.
-#[inline(always)]
-const fn is_misaligned(address: u64, width: Width) -> bool {
-    address & (width.bytes() - 1) != 0
 }
 
 const fn page_fault(access: Access) -> Exception {

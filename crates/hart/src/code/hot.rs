@@ -15,10 +15,7 @@ use super::units::Units;
 use super::waiting::Waiting;
 use crate::{
     Bus, Hotness,
-    engine::{
-        code_memory::CodeMemoryError,
-        compiled::{Block, Compiler},
-    },
+    engine::{code_memory::CodeMemoryError, compiled::Compiler},
     host_page::HostPage,
 };
 use std::collections::HashMap;
@@ -91,13 +88,14 @@ impl Hot {
         self.all
     }
 
-    /// Whether a unit of `region` is due: at its blocks as many instructions were sampled as compiling costs, so that what is
+    /// Whether a unit of `region` is due: at its blocks that are in no unit as many instructions were sampled as compiling costs, so that what is
     /// lost by waiting is at most what is lost by compiling in vain, or [so many times](WORTH_OVER_BASELINE) as many; and compiling keeps to its share of the time.
     fn pays(&self, region: &Region) -> bool {
-        let cost = region.ops as u64 * COST_OF_OP;
+        let cost = |ops: usize| ops as u64 * COST_OF_OP;
         let worth = if self.follows_baseline { WORTH_OVER_BASELINE } else { 1 };
-        let heat = |block: &Block| self.heat.at(block.page, block.offset);
-        region.blocks.iter().map(heat).sum::<u64>() >= cost * worth && self.spent + cost <= FIRST + self.sampled / SHARE
+        let new = region.blocks.iter().filter(|block| !block.is_compiled);
+        let heat: u64 = new.map(|block| self.heat.at(block.page, block.offset)).sum();
+        heat >= cost(region.new_ops) * worth && self.spent + cost(region.ops) <= FIRST + self.sampled / SHARE
     }
 
     /// The blocks of a page were dropped. Those of other pages in the same units have to be as well.

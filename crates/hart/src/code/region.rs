@@ -31,6 +31,11 @@ pub(super) struct Region {
     pub(super) blocks: Vec<Block>,
     /// How many micro-ops they have together.
     pub(super) ops: usize,
+    /// How many those have that are in no unit so far.
+    pub(super) new_ops: usize,
+    /// Whether a block comes back to one of them, and whether there are more than a unit takes.
+    loops: bool,
+    is_full: bool,
 }
 
 /// What a region grows by.
@@ -46,33 +51,48 @@ pub(super) struct Growth<'a> {
 impl Growth<'_> {
     /// The region around the block at `place`. `None` where that is compiled already, where there is no room, or, unless [`Links::All`] are followed, where
     /// nothing comes back to a block of it: such a unit is entered too often for what it does.
+    ///
+    /// A function is mostly hotter than its caller, and compiled first. The unit of the caller takes its blocks over, as going from one unit to another takes as long
+    /// as some ten instructions of the guest. But it takes none where it cannot have all: what was in one unit would be in two.
     pub(super) fn from(&self, place: Place) -> Option<Region> {
-        let mut region = Region { blocks: Vec::new(), ops: 0 };
-        let mut loops = false;
+        let all = self.grow(place, self.links == Links::Taken);
+        let region = if all.is_full { self.grow(place, false) } else { all };
+        let room = self.code.has_room(region.blocks.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS));
+        (room && !region.blocks.is_empty() && (region.loops || self.links == Links::All)).then_some(region)
+    }
+
+    /// The region, with or without blocks that are in units.
+    fn grow(&self, place: Place, takes_over: bool) -> Region {
+        let mut region = Region { blocks: Vec::new(), ops: 0, new_ops: 0, loops: false, is_full: false };
         let mut waiting = VecDeque::from([place]);
         while let Some(place) = waiting.pop_front() {
             let Place { page, offset, .. } = place;
             if region.blocks.iter().any(|block| (block.page, block.offset) == (page, offset)) {
-                loops = true;
+                region.loops = true;
                 continue;
             }
             let Some(slot) = self.code.block_at(page, offset) else { continue };
-            let is_full = region.blocks.len() == MOST_BLOCKS || region.ops > MOST_OPS;
-            let is_compiled = self.code.side[slot].opcode == Opcode::Compiled || self.waiting.holds(page, offset);
-            if is_compiled || is_full {
+            let is_compiled = self.code.side[slot].opcode == Opcode::Compiled;
+            let is_taken = is_compiled && (!takes_over || region.blocks.is_empty());
+            if is_taken || self.waiting.holds(page, offset) {
                 continue;
             }
-            region.blocks.push(Block { page, offset, slot });
+            if region.blocks.len() == MOST_BLOCKS || region.ops > MOST_OPS {
+                region.is_full = true;
+                continue;
+            }
+            let slot = if is_compiled { slot + ENTRY_SLOTS } else { slot };
+            region.blocks.push(Block { page, offset, slot, heat: self.heat.at(page, offset), is_compiled });
             let (followed, targets) = self.follow(slot);
             region.ops += followed;
+            region.new_ops += if is_compiled { 0 } else { followed };
             waiting.extend(targets.into_iter().filter_map(|delta| place.towards(self.code, self.jumps, delta)));
             if self.jumps_by_table(slot) {
                 // Where such a jump leads is not known: to places of its page where time is spent.
                 waiting.extend(self.sampled_places(place));
             }
         }
-        let room = self.code.has_room(region.blocks.len() * (MAX_BLOCK_SLOTS + ENTRY_SLOTS));
-        (room && !region.blocks.is_empty() && (loops || self.links == Links::All)).then_some(region)
+        region
     }
 
     /// The blocks of a page at which instructions were sampled, but for the one at `place`.

@@ -43,12 +43,13 @@ impl Unit {
         let reserve = u16::try_from(reserve(code, &self.blocks)).expect("32 blocks of at most 64 instructions");
         for (old, new) in self.region.iter().zip(&self.blocks) {
             let entry = new.slot - ENTRY_SLOTS;
+            let led = if old.is_compiled { old.slot - ENTRY_SLOTS } else { old.slot };
             code.set_block(old.page, old.offset, entry);
             code.ops[entry].op.rs2 = reserve;
             code.ops[entry + 1].link = Link { cost: address as u64, target: std::ptr::null_mut() };
             // A link to the old block leads to the new one, also past its gate.
-            let gated = code.side[old.slot].opcode == Opcode::FloatGate;
-            for slot in old.slot..=old.slot + usize::from(gated) {
+            let gated = code.side[led].opcode == Opcode::FloatGate;
+            for slot in led..=led + usize::from(gated) {
                 let (handler, imm) = (threaded::handler::<B>(Opcode::Moved), (entry - slot) as i32);
                 code.ops[slot].op = MicroOp { handler, imm, rd: SINK, rs1: 0, rs2: 0 };
                 code.side[slot].opcode = Opcode::Moved;

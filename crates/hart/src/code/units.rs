@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     fn block(page: usize, offset: u16) -> Block {
-        Block { page: HostPage::of_number(page), offset, slot: 0 }
+        Block { page: HostPage::of_number(page), offset, slot: 0, heat: 0, is_compiled: false }
     }
 
     #[test]

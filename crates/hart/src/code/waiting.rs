@@ -78,7 +78,13 @@ mod tests {
     use crate::engine::compiled::Block;
 
     fn unit(number: u32, places: &[(usize, u16)]) -> Unit {
-        let block = |&(page, offset): &(usize, u16)| Block { page: HostPage::of_number(page), offset, slot: 0 };
+        let block = |&(page, offset): &(usize, u16)| Block {
+            page: HostPage::of_number(page),
+            offset,
+            slot: 0,
+            heat: 0,
+            is_compiled: false,
+        };
         let region: Vec<Block> = places.iter().map(block).collect();
         Unit { number, blocks: region.clone(), region }
     }

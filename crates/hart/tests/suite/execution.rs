@@ -240,3 +240,38 @@ fn a_loop_is_compiled_once_it_is_hot_and_again_once_it_is_overwritten() {
     assert_eq!(sums, [ROUNDS, ROUNDS + 100 * ROUNDS]);
     assert_eq!(hart.counts().instructions, 2 * (1 + 3 * ROUNDS + 2));
 }
+
+/// A loop in another is compiled first; the unit of the outer one takes its block over. A store into it ends both.
+#[test]
+#[cfg_attr(miri, ignore = "makes code for the host")]
+fn a_loop_that_is_compiled_belongs_to_the_unit_of_the_loop_around_it() {
+    const ROUNDS: u64 = 4_000_000;
+    let compiles = u64::from(cfg!(all(target_arch = "x86_64", target_os = "linux")));
+    // loop { a0 = a1; loop { a2 += 1; a0 -= 1 } while a0 != 0; a5 -= 1 } while a5 != 0; *a3 = a4, over the addition to a2
+    let inner = [addi(12, 12, 1), addi(10, 10, -1), bne(10, 0, -8)];
+    let program: Vec<u32> =
+        [&[addi(10, 11, 0)], &inner[..], &[addi(15, 15, -1), bne(15, 0, -20), sw(13, 14), ECALL]].concat();
+    let run = |engine| {
+        let mut bus = FlatBus::new(1 << 16);
+        bus.write(0x1000, &program.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+        let (mut hart, mut code) = hart_at(&bus, Isa::default(), 0x1000);
+        hart.set_register(14, u64::from(inner[0]));
+        let mut seen = Vec::new();
+        // Few long loops, many short ones; and so again once the addition is another.
+        for (store, outer) in [(0x8000, 1), (0x8000, ROUNDS / 2), (0x1004, ROUNDS / 2), (0x8000, ROUNDS / 2)] {
+            hart.set_pc(0x1000);
+            for (number, value) in [(11, ROUNDS / outer), (13, store), (15, outer)] {
+                hart.set_register(number, value);
+            }
+            while hart.run(&mut code, &mut bus, 10_000, engine) != Exit::SupervisorCall {}
+            seen.push((hart.register(12), hart.counts()));
+            hart.set_register(14, u64::from(addi(12, 12, 100)));
+        }
+        (seen, code.units())
+    };
+    let (expected, _) = run(Engine::Matching);
+    assert_eq!(expected.last().map(|&(sum, _)| sum), Some(3 * ROUNDS + 100 * ROUNDS));
+    let (seen, units) = run(Engine::Compiled(Hotness(50_000)));
+    assert_eq!(seen, expected);
+    assert!(units >= 2 * compiles, "{units}");
+}

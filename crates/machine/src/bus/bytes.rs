@@ -3,6 +3,12 @@
 use hart::{HostPage, Stored};
 use types::Width;
 
+/// Whether an access of this width at `address` is misaligned.
+#[inline(always)]
+pub(super) const fn is_misaligned(address: u64, width: Width) -> bool {
+    address & (width.bytes() - 1) != 0
+}
+
 /// # Safety
 /// `bytes`, at most 8, are readable at `at`.
 pub(super) unsafe fn read_bytes(at: *const u8, bytes: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! The machine as a hart sees it where caches are modelled: the same, with what each use of a line costs.
 
-use super::is_misaligned;
+use super::bytes::is_misaligned;
 use crate::{caches::lines::MachineLines, state::MachineState};
 use hart::report::{Outstanding, Report, Reports};
 use hart::{Bus, CodeView, DataView, EntryLayout, Fence, Fetched, HostPage, Loaded, Stop, Stored};

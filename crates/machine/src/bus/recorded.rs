@@ -2,8 +2,7 @@
 //!
 //! A hart's view has one entry, the page of its latest load or store. What hits it cannot be noticed: the L1 holds that page, as the one used last.
 
-use super::bytes::store_bytes;
-use super::is_misaligned;
+use super::bytes::{is_misaligned, store_bytes};
 use crate::parts::recorder::{Atomic, LatestPage, Recorder, SLOTS};
 use crate::state::MachineState;
 use crate::state::recording::{self, write_note};

@@ -5,6 +5,7 @@ mod common;
 mod groups;
 mod guests;
 mod paging;
+mod plain_stores;
 mod segments;
 mod sharing;
 mod steal;

@@ -3,7 +3,7 @@
 //! An access begins with the TLB entry at which its page was found last ([`PageSlots`]), and not with the one that its micro-op hit last, as its handler does. The
 //! table of pages is small, and in the host's nearest cache. The micro-ops of a program with little repetition are not.
 
-use super::calls::{Calls, Hit, Routine};
+use super::calls::{Calls, Form, Hit, Misses, Routine};
 use super::host::{
     A, ACC, B, C, Code, Condition, ENTRY, ENVIRONMENT, Host, Jump, OP, Register, STACK, VIEW, add, at, at_index,
     at_sum, copy, field, jump,
@@ -19,18 +19,6 @@ use crate::{
 };
 use cranelift_assembler_x64::{Scale, inst};
 use std::mem::offset_of;
-
-/// Jumps where something does not hit, or is a store to translated code.
-pub(super) type Misses = Vec<Jump>;
-
-/// Where a hit path is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// In a routine, which says by the host's flags whether all hit: the latest comparison is with more. The distance to a group's last access is in [`B`].
-    Called,
-    /// In the code of a block, which knows the distance.
-    Inline { to_last: i32 },
-}
 
 /// Code that finds where an access hits.
 pub(super) struct HitPath {

@@ -1,6 +1,5 @@
 //! What the code of blocks calls.
 
-use super::accesses::Form;
 use super::host::Jump;
 use crate::ops::Opcode;
 
@@ -35,6 +34,19 @@ impl Hit {
     pub(super) fn has_last(self, form: Form) -> bool {
         self.is_group && form != Form::Inline { to_last: 0 }
     }
+}
+
+/// Jumps where something does not hit, or is a store to translated code.
+pub(super) type Misses = Vec<Jump>;
+
+/// Where a hit path is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In a routine, which says by the host's flags whether all hit: the latest comparison is with more. The distance to a group's last access is in
+    /// [`B`](super::host::B).
+    Called,
+    /// In the code of a block, which knows the distance.
+    Inline { to_last: i32 },
 }
 
 /// Calls of routines, or jumps to them.

@@ -1,7 +1,7 @@
 //! Templates of loads and stores. Their [hit path](super::accesses) finds the byte.
 
-use super::accesses::{Form, HitPath, append_hit};
-use super::calls::{Hit, Routine};
+use super::accesses::{HitPath, append_hit};
+use super::calls::{Form, Hit, Routine};
 use super::host::{A, ACC, B, C, Condition, ENTRY, HART, Host, OP, Register, add, at, call, copy, field, jump};
 use super::scope::has_template;
 use super::templates::{Missed, Output, Rare, Templates, Watched};

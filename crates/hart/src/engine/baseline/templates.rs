@@ -1,7 +1,6 @@
 //! What every template is built from: the registers that hold guest registers, ways out of the code, and links.
 
-use super::accesses::Misses;
-use super::calls::{Calls, Hit, Routine};
+use super::calls::{Calls, Hit, Misses, Routine};
 use super::guest::Held;
 use super::host::{ACC, Code, Condition, HART, Host, Jump, OP, Register, add, at, field, jump};
 use crate::{

@@ -12,11 +12,13 @@ use crate::{code::translations::Translations, engine::access_group::is_access};
 /// The most accesses whose entries are kept: more would take the registers of the guest.
 const MOST_KEPT: usize = 6;
 
-/// The slots of the accesses, in the order of the blocks, of which the first is the one that was found hot.
+/// The slots of the accesses, those of the hottest blocks first.
 pub(super) fn kept(code: &Translations, blocks: &[Block]) -> Vec<usize> {
     let in_loop = in_loops(&blocks.iter().map(|block| successors(code, blocks, block)).collect::<Vec<_>>());
-    let looping = blocks.iter().enumerate().filter(|(number, _)| in_loop >> number & 1 != 0);
-    let accesses = looping.flat_map(|(_, block)| {
+    let mut looping: Vec<&Block> =
+        blocks.iter().enumerate().filter(|(number, _)| in_loop >> number & 1 != 0).map(|(_, block)| block).collect();
+    looping.sort_by_key(|block| std::cmp::Reverse(block.heat));
+    let accesses = looping.into_iter().flat_map(|block| {
         let near = Near::of(compiled_part(code, block.slot));
         let own = move |slot: &usize| !near.follows(*slot);
         compiled_part(code, block.slot).filter(|(_, opcode, _)| is_access(*opcode)).map(|(slot, ..)| slot).filter(own)

@@ -9,12 +9,18 @@ use crate::{
     ops::{Class, Opcode},
 };
 
-/// A block of a unit: its page, where in it it begins, and the slot of its first micro-op.
+/// A block of a unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
     pub(crate) page: HostPage,
+    /// Where in the page it begins.
     pub(crate) offset: u16,
+    /// The slot of its first micro-op.
     pub(crate) slot: usize,
+    /// Instructions that were sampled there.
+    pub(crate) heat: u64,
+    /// Whether another unit has it so far.
+    pub(crate) is_compiled: bool,
 }
 
 /// Budget, in instructions, with which a unit of these blocks may be entered: each of them may be executed once.

@@ -1,5 +1,7 @@
 //! What the tests of machines share.
 
+pub(crate) mod instructions;
+
 use config::{Config, ConfigBuilder};
 use machine::{Console, Image, LEAST_MEMORY};
 use std::sync::Arc;
