@@ -40,6 +40,8 @@ fn a_store_over_code_is_noticed_on_a_page_that_had_none_before() {
                 ("memory", "64M"),
                 ("fidelity", fidelity),
                 ("engine", engine),
+                // One entry: each access begins with the right one.
+                ("mmu.l1d", "[{ sizes = ['4K'], sets = 1, ways = 1 }]"),
                 ("timeout", "100"),
             ];
             let mut machine = Machine::assemble(&config(&settings), &image(guest(), "")).unwrap();
