@@ -5,33 +5,14 @@
 
 use super::host::{GUEST, Register};
 
-/// Something that is held, and at which places code that is entered must have it: from the place `from` on, as long as they come before `to`.
+/// A guest register in one of [`GUEST`], and at which places code that is entered must have it: from the place `from` on, as long as they come before `to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Needed<T> {
-    pub(super) what: T,
+struct Value {
+    register: Register,
+    guest: u8,
     from: usize,
     to: usize,
 }
-
-impl<T> Needed<T> {
-    /// Held from now on, behind so many places, and not read yet.
-    pub(super) fn new(what: T, places: usize) -> Self {
-        Self { what, from: places, to: places }
-    }
-
-    /// It is read behind so many places.
-    pub(super) fn read(&mut self, places: usize) {
-        self.to = places;
-    }
-
-    /// Whether code that is entered at a place must have it.
-    pub(super) fn at(&self, place: usize) -> bool {
-        (self.from..self.to).contains(&place)
-    }
-}
-
-/// A guest register in one of [`GUEST`].
-pub(super) type Value = Needed<(Register, u8)>;
 
 /// What is held, with the guest register that was used last behind the others.
 #[derive(Debug, Default)]
@@ -44,32 +25,34 @@ pub(super) struct Held {
 impl Held {
     /// Where a guest register is held, if it is. It is read there, behind so many places.
     pub(super) fn read(&mut self, guest: u8, places: usize) -> Option<Register> {
-        let position = self.now.iter().position(|value| value.what.1 == guest)?;
+        let position = self.now.iter().position(|value| value.guest == guest)?;
         let mut found = self.now.remove(position);
-        found.read(places);
+        found.to = places;
         self.now.push(found);
-        Some(found.what.0)
+        Some(found.register)
     }
 
     /// Where another value of a guest register is held from now on. That which was used longest ago gives way.
     pub(super) fn hold(&mut self, guest: u8, places: usize) -> Register {
-        let known = self.now.iter().position(|value| value.what.1 == guest);
-        let free = GUEST.into_iter().find(|register| self.now.iter().all(|value| value.what.0 != *register));
+        let known = self.now.iter().position(|value| value.guest == guest);
+        let free = GUEST.into_iter().find(|register| self.now.iter().all(|value| value.register != *register));
         let register = match (known, free) {
             (None, Some(free)) => free,
             _ => {
                 let old = self.now.remove(known.unwrap_or(0));
                 self.before.push(old);
-                old.what.0
+                old.register
             }
         };
-        self.now.push(Needed::new((register, guest), places));
+        // It is not read yet.
+        self.now.push(Value { register, guest, from: places, to: places });
         register
     }
 
     /// What code that is entered at a place must have.
     pub(super) fn needed_at(&self, place: usize) -> impl Iterator<Item = (Register, u8)> {
-        self.before.iter().chain(&self.now).filter(move |value| value.at(place)).map(|value| value.what)
+        let values = self.before.iter().chain(&self.now).filter(move |value| (value.from..value.to).contains(&place));
+        values.map(|value| (value.register, value.guest))
     }
 
     /// Nothing is held.

@@ -261,8 +261,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         });
         let [hit, elsewhere] = [(); 2].map(|()| self.f.create_block());
         self.f.set_cold_block(elsewhere);
-        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
-        let distance = self.f.ins().isub(address, base);
+        let distance = self.distance(entry, address);
         let limit = self.layout.first(compared.stores);
         self.compare(entry, distance, (compared.width, limit), [hit, elsewhere]);
         self.begin(hit);
@@ -273,7 +272,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
 
         self.begin(elsewhere);
         if limit == Limit::PlainStores {
-            // The page may be one in which nothing but other pieces of 4 KiB hold code.
+            // A larger page may hold code in other pieces of 4 KiB.
             let [hit, miss] = [(); 2].map(|()| self.f.create_block());
             self.f.set_cold_block(hit);
             self.f.set_cold_block(miss);
@@ -291,8 +290,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         self.f.set_cold_block(miss);
         let predicted = self.slot_of_page(address, self.code.page_slots());
         let entry = self.entry_at(predicted);
-        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
-        let distance = self.f.ins().isub(address, base);
+        let distance = self.distance(entry, address);
         self.compare(entry, distance, (compared.width, Limit::Loads), [hit, miss]);
         self.begin(hit);
         let op = self.constant(self.code.address(slot) as i64);
@@ -309,6 +307,12 @@ impl<B: Bus> Emitter<'_, '_, B> {
     fn searches(&self, slot: usize) -> bool {
         let loads = matches!(self.code.slot(slot).0.class(), Class::load | Class::float_load);
         loads && !self.near.follows(slot)
+    }
+
+    /// Bytes from the entry's first address to another, modulo 2^64.
+    pub(super) fn distance(&mut self, entry: Value, address: Value) -> Value {
+        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
+        self.f.ins().isub(address, base)
     }
 
     /// Goes to the first of the blocks where an access of that type, so many bytes from the entry's first address, is within the limit, else to the second.

@@ -119,8 +119,7 @@ impl<B: Bus> Emitter<'_, '_, B> {
         let entry = self.f.ins().iadd(view, offset);
         let found = self.f.create_block();
         // Instructions are halves.
-        let base = self.f.ins().load(I64, PLAIN, entry, self.layout.base as i32);
-        let distance = self.f.ins().isub(page, base);
+        let distance = self.distance(entry, page);
         self.compare(entry, distance, (I16, Limit::Loads), [found, otherwise]);
         self.begin(found);
         let at = self.byte_of(entry, distance);
