@@ -163,7 +163,7 @@ impl<O: Observer> Mmu<O> {
         self.fetches
     }
 
-    /// Stores to the host's page of 4 KiB at `host` are plain no more, until [`L1Entry::allow_plain_stores`] makes them so.
+    /// Stores to the host's page of 4 KiB at `host` are no longer plain, until [`L1Entry::allow_plain_stores`] makes them so.
     pub fn forbid_plain_stores(&mut self, host: *const u8) {
         self.l1d.forbid_plain_stores(host);
     }

@@ -280,7 +280,7 @@ impl FastCopies {
         }
     }
 
-    /// Stores to the page of 4 KiB at `host` are plain no more, in any view.
+    /// Stores to the page of 4 KiB at `host` are no longer plain, in any view.
     pub(crate) fn forbid_plain_stores(&mut self, host: *const u8) {
         // SAFETY: the allocation is alive, and no other code uses the entries during a call.
         let all = unsafe { self.all.as_mut() };

@@ -115,7 +115,7 @@ impl L1 {
         self.copies.view(view)
     }
 
-    /// Stores to the page of 4 KiB at `host` are plain no more, in any view.
+    /// Stores to the page of 4 KiB at `host` are no longer plain, in any view.
     pub(crate) fn forbid_plain_stores(&mut self, host: *const u8) {
         self.copies.forbid_plain_stores(host);
     }

@@ -184,7 +184,7 @@ fn compare_page(code: &mut Code, bus: &BusLayout) -> Jump {
     inst::addq_rm::<Host>::new(C, field(ENTRY, bus.entry.host)).encode(code);
     inst::shrq_mi::<Host>::new(C, 12).encode(code);
     inst::addq_rm::<Host>::new(C, field(ENVIRONMENT, bus.code_map)).encode(code);
-    // The byte is 0 or not; as other comparisons, this one is with more where it hits.
+    // The byte is 0 where there is no code. As for the other comparisons, the carry flag is set then.
     inst::cmpb_mi::<Host>::new(at(C, 0), 1).encode(code);
     jump(code, Condition::NotBelow)
 }

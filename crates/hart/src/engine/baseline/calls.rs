@@ -10,7 +10,7 @@ pub(super) enum Routine {
     Handler(Opcode),
     /// Finds where an access hits.
     Hit(Hit),
-    /// Looks whether a store hits that is not plain.
+    /// Finds whether a store hits that is not plain, or a group with one.
     Watched(Hit),
     /// What an access does whose page is not where it was found last.
     Look(Opcode),
@@ -42,8 +42,7 @@ pub(super) type Misses = Vec<Jump>;
 /// Where a hit path is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// In a routine, which says by the host's flags whether all hit: the latest comparison is with more. The distance to a group's last access is in
-    /// [`B`](super::host::B).
+    /// In a routine, which sets the host's carry flag where all hit. The distance to a group's last access is in [`B`](super::host::B).
     Called,
     /// In the code of a block, which knows the distance.
     Inline { to_last: i32 },

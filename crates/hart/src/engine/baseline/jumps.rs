@@ -104,7 +104,7 @@ pub(super) fn append_search(code: &mut Code, bus: &BusLayout, fetches: FetchLayo
     [other, elsewhere].into_iter().for_each(|jump| code.lead(jump, here));
     inst::retq_zo::new().encode(code);
 
-    // What was compared may have been equal.
+    // The flags must not say equal here.
     let here = code.len();
     code.lead(missed, here);
     inst::testq_mr::<Host>::new(STACK, STACK).encode(code);
