@@ -134,7 +134,7 @@ pub struct Fence {
 /// Where the fields of a view's entries lie, for compiled code, which makes the comparison of the hit path itself.
 ///
 /// An access at `address` hits the entry at `view + (predicted << shift)` if `address - base`, modulo 2^64, is less than the limit of its kind and width, and it is
-/// aligned, or may be otherwise. Then the entry's stamp becomes the time of the access, zero-extended (the upper half is always 0), and the byte lies at `host + (address - base)`. Each field has 64
+/// aligned where it has to be. Then the entry's stamp becomes the time of the access, zero-extended (the upper half is always 0), and the byte lies at `host + (address - base)`. Each field has 64
 /// bits; offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryLayout {

@@ -251,7 +251,7 @@ impl MachineState {
         }
     }
 
-    /// A load that is not aligned, or a part of one. It hits no view.
+    /// A load that is not aligned and has hit no entry of the view.
     #[cold]
     pub(super) fn load_misaligned(
         &mut self,
